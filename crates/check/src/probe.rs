@@ -182,6 +182,8 @@ impl ProbeRow {
                 };
                 Self { judged, ..later }
             }
+            // That nobody asked again says nothing.
+            (V::Unsure, V::Unsure) if later.is_left_out() => self,
             (V::Broken | V::Unsure | V::Unchecked, _) => later,
         };
         Self { askings, ..kept }

@@ -46,6 +46,8 @@ pub(crate) struct UnchangedPage {
     pub(crate) charset: Option<String>,
     /// The answer itself, if its body was read.
     pub(crate) answer: Option<PastAnswer>,
+    /// What found its links, if that is known.
+    pub(crate) extractor: Option<u64>,
 }
 
 /// An answer of the earlier crawl, decoded.
@@ -121,23 +123,30 @@ pub(crate) fn compare(past: &PreviousCrawl, folder: &Path, extent: Extent) -> io
 }
 
 impl Held {
-    /// What was on the page: read from its body again, or as the earlier crawl noted it where
-    /// the body lies elsewhere. Nothing if neither can be read. The body is kept in what is given
-    /// for it.
+    /// What was on the page: as the earlier crawl noted it where an extractor with the same mark would
+    /// find the same again, else read from its body, or as noted after all where the body lies
+    /// elsewhere. Nothing if neither can be read. The body is kept in what is given for it.
     pub(crate) fn known(
         &self,
         url: &CrawlUrl,
-        extractor: &dyn Extractor,
+        (extractor, mark): (&dyn Extractor, Option<u64>),
         (limit, body): (u64, Option<BytesMut>),
     ) -> Option<UnchangedPage> {
-        self.read_body(url, extractor, (limit, body))
+        let is_noted = |page: &UnchangedPage| page.extractor.is_some() && page.extractor == mark;
+        if body.is_none() && mark.is_some() {
+            let noted = self.read_notes(url);
+            if noted.as_ref().is_some_and(is_noted) {
+                return noted;
+            }
+        }
+        self.read_body(url, (extractor, mark), (limit, body))
             .or_else(|| self.read_notes(url))
     }
 
     fn read_body(
         &self,
         url: &CrawlUrl,
-        extractor: &dyn Extractor,
+        (extractor, mark): (&dyn Extractor, Option<u64>),
         (limit, mut body): (u64, Option<BytesMut>),
     ) -> Option<UnchangedPage> {
         let found = self.capture.read_payload(|block| {
@@ -160,17 +169,22 @@ impl Held {
             content_type: found.headers.media_type(),
             charset: found.extracted.charset.map(str::to_owned),
             extracted: found.extracted,
+            extractor: mark.filter(|_| !found.truncated),
         })
     }
 
     fn read_notes(&self, url: &CrawlUrl) -> Option<UnchangedPage> {
         let noted = self.capture.notes(url)?;
+        // Notes that were cut are believed where there is nothing else.
+        let is_whole = !noted.record.truncated && noted.links.len() == noted.record.links as usize;
         Some(UnchangedPage {
+            extractor: noted.extractor.filter(|_| is_whole),
             extracted: Extracted {
                 links: noted.links.into_iter().collect(),
                 title: noted.record.title,
                 canonical: noted.record.canonical,
                 noindex: noted.record.noindex,
+                is_shell: noted.record.shell,
                 ..Extracted::default()
             },
             digest: noted.record.digest,

@@ -32,6 +32,9 @@ pub struct Limits {
     pub repeated_segments: usize,
     /// Consecutive host failures after which a host's queue is given up.
     pub host_failures: u32,
+    /// Different pages that fail in a row, with server errors or without a whole answer, after which
+    /// a host's queue is given up. Some of them were asked again before.
+    pub failed_pages: u32,
 }
 
 impl Limits {
@@ -57,6 +60,7 @@ impl Default for Limits {
             url_length: 8 * 1024,
             repeated_segments: 3,
             host_failures: 12,
+            failed_pages: 100,
         }
     }
 }

@@ -129,6 +129,8 @@ pub struct Politeness {
     pub longest_pause: Duration,
     /// The longest pause after a host could not be reached.
     pub longest_outage_pause: Duration,
+    /// The longest gap between requests that trouble teaches. What a host asks for may be longer.
+    pub longest_gap: Duration,
     /// Wait before the second try of a URL; doubles with each further try.
     pub retry_delay: Duration,
     /// Whether the host keeps its pace when most of what it is asked fails; for servers on one's
@@ -211,6 +213,7 @@ impl Politeness {
             first_pause: Duration::from_secs(2),
             longest_pause: Duration::from_mins(10),
             longest_outage_pause: Duration::from_mins(1),
+            longest_gap: Duration::from_mins(1),
             retry_delay: Duration::from_secs(1),
             tolerates_failures: false,
         }

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, Read as _};
 use clewline_core::link::{Link, LinkKind, Links};
 use clewline_core::url::CrawlUrl;
 
-use crate::archive::{LINE_FIELD, OUTLINK_FIELD};
+use crate::archive::{EXTRACTOR_FIELD, LINE_FIELD, OUTLINK_FIELD};
 use crate::log::urls;
 use crate::record::{FORMAT, Record};
 
@@ -27,6 +27,8 @@ pub struct Noted {
     pub record: Record,
     /// The links of its page.
     pub links: Vec<Link>,
+    /// What found them, if that is told: the same finds the same in the same answer.
+    pub extractor: Option<u64>,
 }
 
 /// Reads a metadata record. Nothing if it is none of a crawl of ours.
@@ -45,10 +47,14 @@ pub fn metadata(block: impl BufRead) -> io::Result<Option<Noted>> {
         line: line.to_owned(),
         record,
         links: Vec::new(),
+        extractor: None,
     };
     while noted.links.len() < MOST_LINKS && next_field(&mut block, LONGEST_LINK, &mut field)? {
-        let value = value_of(&field, OUTLINK_FIELD);
-        noted.links.extend(value.and_then(link));
+        if let Some(value) = value_of(&field, OUTLINK_FIELD) {
+            noted.links.extend(link(value, &noted.record.url));
+        } else if let Some(value) = value_of(&field, EXTRACTOR_FIELD) {
+            noted.extractor = extractor(value);
+        }
     }
     Ok(Some(noted))
 }
@@ -72,10 +78,17 @@ fn value_of<'a>(field: &'a [u8], name: &str) -> Option<&'a [u8]> {
     Some(rest.trim_ascii())
 }
 
-/// `URL kind`, and `nofollow` behind them if that is what the page asked for.
-fn link(value: &[u8]) -> Option<Link> {
+/// `URL kind`, and `nofollow` behind them if that is what the page asked for. Most URLs are those of the
+/// page's own site, and a path on it needs no parser.
+fn link(value: &[u8], page: &CrawlUrl) -> Option<Link> {
     let mut words = str::from_utf8(value).ok()?.split(' ');
-    let url = CrawlUrl::parse(words.next()?).ok()?;
+    let text = words.next()?;
+    let path = text.strip_prefix(page.origin());
+    let near = path.filter(|path| path.starts_with('/') && !path.starts_with("//"));
+    let url = match near.and_then(|path| page.join_plain(path)) {
+        Some(url) => url,
+        None => CrawlUrl::parse(text).ok()?,
+    };
     let kind = words.next()?;
     let kind = LinkKind::ALL.into_iter().find(|one| one.name() == kind)?;
     let mut link = Link::new(url, kind);
@@ -86,9 +99,18 @@ fn link(value: &[u8]) -> Option<Link> {
 /// The word behind a link that is not to be followed.
 const NOFOLLOW: &str = "nofollow";
 
-/// The links of a page as fields of a metadata record.
-pub fn outlinks(links: &Links, page_nofollow: bool) -> Vec<u8> {
-    let mut text = Vec::with_capacity(links.len() * 64);
+/// Sixteen hexadecimal digits.
+fn extractor(value: &[u8]) -> Option<u64> {
+    let digits = str::from_utf8(value).ok().filter(|text| text.len() == 16)?;
+    u64::from_str_radix(digits, 16).ok()
+}
+
+/// The links of a page as fields of a metadata record, behind what found them if that is to be told.
+pub fn outlinks(links: &Links, page_nofollow: bool, extractor: Option<u64>) -> Vec<u8> {
+    let mut text = Vec::with_capacity(64 + links.len() * 64);
+    if let Some(extractor) = extractor {
+        text.extend_from_slice(format!("{EXTRACTOR_FIELD}: {extractor:016x}\r\n").as_bytes());
+    }
     for link in links.iter() {
         let words = [link.url.as_str(), link.kind.name(), NOFOLLOW];
         let count = if link.nofollow || page_nofollow { 3 } else { 2 };
@@ -118,10 +140,11 @@ mod tests {
         let record = crate::report::samples::record("http://a.test/");
         let line = serde_json::to_string(&record).unwrap();
         let mut block = format!("{LINE_FIELD}: {line}\r\n").into_bytes();
-        block.extend(outlinks(&links.iter().cloned().collect(), false));
+        block.extend(outlinks(&links.iter().cloned().collect(), false, None));
         block.extend(b"outlink: nonsense\r\noutlink: http://a.test/3 unheard-of\r\nother: x\r\n");
         let noted = metadata(&block[..]).unwrap().unwrap();
         assert_eq!((noted.line, noted.links), (line, links.clone()));
+        assert_eq!(noted.extractor, None);
         assert_eq!(noted.record, record);
         links[0].nofollow = true;
         let line = noted.record;
@@ -131,10 +154,11 @@ mod tests {
                 serde_json::to_string(&line).unwrap()
             )
             .into_bytes(),
-            outlinks(&links.iter().cloned().collect(), true),
+            outlinks(&links.iter().cloned().collect(), true, Some(0xfe)),
         ]
         .concat();
-        assert_eq!(metadata(&block[..]).unwrap().unwrap().links, links);
+        let noted = metadata(&block[..]).unwrap().unwrap();
+        assert_eq!((noted.links, noted.extractor), (links, Some(0xfe)));
         for foreign in ["", "software: wget\r\n", "urls-jsonl: {}\r\n"] {
             assert!(metadata(foreign.as_bytes()).unwrap().is_none(), "{foreign}");
         }

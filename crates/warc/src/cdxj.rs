@@ -20,7 +20,7 @@ use crate::read::{Header, ReadError, RecordExtent, WarcReader};
 use crate::surt::surt;
 use crate::write::PayloadHasher;
 
-pub use lookup::CdxjIndex;
+pub use lookup::{CdxjFences, CdxjIndex};
 pub use sort::sort;
 
 /// The name of the index beside the files of a finished archive.

@@ -46,6 +46,13 @@ pub struct PageHead<'a> {
 pub trait Extractor: Send + Sync + 'static {
     /// Begins to read a page.
     fn begin(&self, head: PageHead<'_>) -> Box<dyn Extraction>;
+
+    /// A number for all that decides what is taken from a page: another version has another one, and
+    /// so have other settings. An update believes what was noted of an unchanged page under the same
+    /// number; without one it reads the page again.
+    fn fingerprint(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Reads one page, piece by piece.

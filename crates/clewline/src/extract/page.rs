@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use clewline_core::link::LinkKind;
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::body::BodyBuffer;
 use super::collect::{Bounds, Collector, TextEnding};
@@ -40,6 +41,9 @@ const XML_LIMIT: usize = sitemap::FILE_LIMIT;
 const UNSAFE_ENCODING: &str = "the encoding is not supported";
 const NOT_XML: &str = "the XML is broken";
 const NOT_A_SITEMAP: &str = "this is no sitemap";
+
+/// Raised with every change of what is taken from a page; each release of the crate changes it, too.
+const READING: u32 = 1;
 
 /// Reads HTML, XML, style sheets, sitemaps and feeds.
 #[derive(Debug, Clone)]
@@ -135,6 +139,19 @@ impl Extractor for PageExtractor {
                 State::Idle
             },
         })
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        let Self {
+            max_links,
+            lazy_images,
+            script_text,
+            agent,
+        } = self;
+        let version = env!("CARGO_PKG_VERSION");
+        let all =
+            format!("{version} {READING} {max_links} {lazy_images:?} {script_text:?} {agent}");
+        Some(xxh3_64(all.as_bytes()))
     }
 }
 

@@ -1,16 +1,19 @@
 //! Crawls that know an earlier one: what has not changed is neither sent nor stored again.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use clewline::AnswerReader;
+use clewline::extract::{Extraction, Extractor, PageExtractor, PageHead};
 use clewline::{Crawl, CrawlError};
 use clewline_job::config::Config;
 use clewline_job::log::records;
 use clewline_job::rebuild::Existing;
-use clewline_job::record::{OutcomeKind, Record};
+use clewline_job::record::{OutcomeKind, PhaseMillis, Record};
 use clewline_job::report::{Listed, Report};
 use clewline_warc::RecordKind;
 use clewline_warc::read::{Header, WarcReader};
@@ -210,6 +213,145 @@ fn what_has_not_changed_is_not_sent_again_and_leads_on() {
         let original = fs::read(town.folder("second").join(original)).unwrap();
         assert!(fs::read(made.join(name)).unwrap() == original, "{name}");
     }
+}
+
+/// Counts the pages that it reads, under a fingerprint of its own.
+struct Counting {
+    inner: PageExtractor,
+    fingerprint: Option<u64>,
+    begun: Arc<AtomicU32>,
+}
+
+impl Extractor for Counting {
+    fn begin(&self, head: PageHead<'_>) -> Box<dyn Extraction> {
+        self.begun.fetch_add(1, Ordering::SeqCst);
+        self.inner.begin(head)
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        self.fingerprint
+    }
+}
+
+/// Lines of `urls.jsonl` in order, without what depends on the moment.
+fn settled(folder: &Path) -> Vec<String> {
+    let all = records(&folder.join("urls.jsonl")).unwrap();
+    let lines = all.map(|record| {
+        let record = Record {
+            // Notes have no dates of links.
+            lastmod: None,
+            fetched_at: String::new(),
+            timings: PhaseMillis::default(),
+            ..record.unwrap()
+        };
+        serde_json::to_string(&record).unwrap()
+    });
+    let mut lines: Vec<String> = lines.collect();
+    lines.sort_unstable();
+    lines
+}
+
+/// The links that the archive notes of each page, as they are written.
+fn noted(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for path in files(folder) {
+        let mut reader = WarcReader::new(File::open(&path).unwrap());
+        while let Some(header) = reader.next_record() {
+            let header = header.unwrap();
+            if header.kind() == RecordKind::Metadata {
+                let mut block = String::new();
+                reader.block().read_to_string(&mut block).unwrap();
+                let links = block.lines().filter(|line| line.starts_with("outlink:"));
+                let links: Vec<&str> = links.collect();
+                found.insert(header.target().unwrap().to_owned(), links.join("\n"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn links_of_unchanged_pages_are_read_anew_only_by_another_extractor() {
+    let extracting = links(["/nofollow", "/style.css", "/feed", "/base/", "/shell"]);
+    let kinds = move |request: &terrarium::Request| {
+        let page = |kind: &str, body: &str| -> Reply {
+            if request.header("if-none-match") == Some("\"1\"") {
+                return Page::html("").status(304).header("ETag", "\"1\"").into();
+            }
+            let page = Page::bytes(kind, body);
+            page.header("ETag", "\"1\"").into()
+        };
+        match request.path() {
+            "/" => page("text/html", &extracting),
+            "/nofollow" => page(
+                "text/html; charset=iso-8859-1",
+                "<title>caf\u{e9}</title><meta name=robots content='nofollow, noindex'><a href=/a>",
+            ),
+            "/style.css" => page("text/css", "a{b:url(/c.png)}@import '/d.css';"),
+            "/feed" => page(
+                "application/atom+xml",
+                "<feed><entry><link href='/dated'/><updated>2026-11-01T00:00:00Z</updated></entry></feed>",
+            ),
+            "/base/" => page(
+                "text/html",
+                "<base href=/other/><link rel=canonical href=x><a href=y rel=nofollow><img src=z><a href=y>",
+            ),
+            "/shell" => page(
+                "text/html",
+                "<div id=root></div><script src=/app.js></script>",
+            ),
+            _ => Page::html("the end").into(),
+        }
+    };
+    let web = Web::new()
+        .site("a.test", Site::new().under("/", kinds))
+        .start();
+    let place = tempfile::tempdir().unwrap();
+    let folder = |name: &str| place.path().join(name);
+    let crawl = |name: &str, earlier: Option<&str>, fingerprint: Option<u64>, most: u64| {
+        let mut config = config(&web, &["a.test/"]);
+        config.output.folder = Some(folder(name));
+        config.output.archive.update_from = earlier.map(folder);
+        config.scope.sitemaps = false;
+        config.scope.page_requisites = true;
+        config.fetch.max_body = most;
+        let begun = Arc::new(AtomicU32::new(0));
+        let extractor = Counting {
+            inner: PageExtractor::new(&config.extract, "clewline"),
+            fingerprint,
+            begun: Arc::clone(&begun),
+        };
+        let run = Crawl::from_config(config).extractor(extractor).run();
+        let summary = run.unwrap().wait().unwrap();
+        assert!(summary.error.is_none(), "{:?}", summary.error);
+        begun.load(Ordering::SeqCst)
+    };
+    let most = 1 << 20;
+    let all = crawl("first", None, Some(1), most);
+    let unchanged = 6;
+    // The feed's links have dates, which the notes do not hold.
+    assert_eq!(
+        crawl("same", Some("first"), Some(1), most),
+        all - unchanged + 1
+    );
+    for (name, fingerprint, most) in [
+        ("another", Some(2), most),
+        ("none", None, most),
+        ("less", Some(1), most - 1),
+    ] {
+        assert_eq!(crawl(name, Some("first"), fingerprint, most), all, "{name}");
+        assert_eq!(settled(&folder(name)), settled(&folder("same")), "{name}");
+        assert_eq!(noted(&folder(name)), noted(&folder("same")), "{name}");
+    }
+    // Those that were read anew are noted as such: their bodies lie elsewhere from here on.
+    assert_eq!(
+        crawl("again", Some("another"), Some(2), most),
+        all - unchanged
+    );
+    assert_eq!(settled(&folder("again")), settled(&folder("same")));
+    // What nobody vouches for is still all that is known.
+    assert_eq!(crawl("other", Some("none"), Some(1), most), all - unchanged);
+    assert_eq!(settled(&folder("other")), settled(&folder("same")));
 }
 
 #[test]

@@ -19,6 +19,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::entry::{Attempts, QueueEntry};
 use super::pace::Moment;
 use crate::key::Key;
+use crate::limits::Limits;
 use crate::politeness::Politeness;
 use crate::url::CrawlUrl;
 
@@ -29,8 +30,8 @@ mod tests;
 const ENOUGH: u32 = 8;
 /// Answers that are remembered.
 const REMEMBERED: u32 = u32::BITS;
-/// Different URLs that fail in a row before the host is given up for this run.
-const HOPELESS: u32 = 100;
+/// Pages that were asked again and failed again, before a host is given up for what fails on it.
+const FAILED_AGAIN: u32 = 4;
 /// A refusal among so many good answers says little about the host: one in four.
 const FEW_REFUSALS: u32 = 4;
 /// And so do a few in a row.
@@ -152,7 +153,9 @@ pub(super) struct Health {
     failed: u32,
     refused: u32,
     count: u32,
+    /// Different pages that failed, and further tries of them, since anything was answered.
     failures_in_row: u32,
+    failures_again: u32,
     /// When the newest request was handed out that was answered well.
     good_since: Option<Moment>,
     refusals: Refusals,
@@ -166,6 +169,7 @@ impl Health {
     pub(super) fn answered(&mut self, tried: &Tried) {
         self.remember(false, false);
         self.failures_in_row = 0;
+        self.failures_again = 0;
         self.forbidden = 0;
         self.good_since = self.good_since.max(Some(tried.since));
         let paused_at = self.refusals.at.unwrap_or_default();
@@ -189,18 +193,23 @@ impl Health {
     }
 
     /// A page failed in a way that may be its own affair.
-    pub(super) fn failed(&mut self, tried: &Tried) -> Blame {
-        if !tried.first {
-            return Blame::Page;
+    pub(super) fn failed(&mut self, tried: &Tried, limits: &Limits) -> Blame {
+        if tried.first {
+            self.remember(true, false);
+            self.failures_in_row += 1;
+        } else {
+            self.failures_again += 1;
         }
-        self.remember(true, false);
-        self.failures_in_row += 1;
+        // Pages that fail at first may all be well a moment later.
+        let were_asked_again = limits.tries <= 1 || self.failures_again >= FAILED_AGAIN;
         if !self.is_failing() {
             Blame::Page
-        } else if self.failures_in_row < HOPELESS {
+        } else if self.failures_in_row >= limits.failed_pages && were_asked_again {
+            Blame::Hopeless
+        } else if tried.first {
             Blame::Host
         } else {
-            Blame::Hopeless
+            Blame::Page
         }
     }
 

@@ -19,9 +19,6 @@ mod tests;
 /// Time since the start of the crawl, monotonic.
 pub type Moment = Duration;
 
-/// No slowdown makes the gap between requests longer than this; a pause can be longer.
-const SLOWEST: Duration = Duration::from_mins(1);
-
 /// The gap that the first step down is counted from, where the gap in force is shorter.
 const FIRST_STEP: Duration = Duration::from_millis(250);
 /// A host that fails for most of what it is asked is still asked this often.
@@ -83,6 +80,8 @@ struct Before {
 pub(super) struct Pace {
     interval: Duration,
     shortest_interval: Duration,
+    /// No slowdown makes the gap between requests longer than this; a pause can be longer.
+    longest_gap: Duration,
     /// What both would be without trouble: the settings, and robots.txt.
     usual: (Duration, Duration),
     in_flight_limit: u32,
@@ -111,6 +110,7 @@ impl Pace {
         Self {
             interval,
             shortest_interval,
+            longest_gap: politeness.longest_gap,
             usual: (interval, shortest_interval),
             in_flight_limit: host.first_in_flight,
             crowded_at: None,
@@ -146,9 +146,9 @@ impl Pace {
 
     /// Takes up what was learnt before, never faster than it is configured now.
     pub(super) fn learn(&mut self, (interval, refused): (Duration, Duration), now: Moment) {
-        self.interval = self.interval.max(interval.min(SLOWEST));
+        self.interval = self.interval.max(interval.min(self.longest_gap));
         if refused > Duration::ZERO {
-            self.ceiling = Some(Ceiling::new(refused.min(SLOWEST), now));
+            self.ceiling = Some(Ceiling::new(refused.min(self.longest_gap), now));
         }
     }
 
@@ -167,6 +167,7 @@ impl Pace {
         let fresh = Self::new(politeness);
         self.interval = fresh.interval;
         self.shortest_interval = fresh.shortest_interval;
+        self.longest_gap = fresh.longest_gap;
         self.usual = fresh.usual;
         self.in_flight_limit = fresh.in_flight_limit;
         self.one_at_a_time = fresh.one_at_a_time;
@@ -180,6 +181,7 @@ impl Pace {
         let slower = self.learnt().0;
         self.interval = fresh.interval.max(slower);
         self.shortest_interval = fresh.shortest_interval;
+        self.longest_gap = fresh.longest_gap;
         self.usual = fresh.usual;
         self.in_flight_limit = fresh.in_flight_limit;
         self.one_at_a_time = fresh.one_at_a_time;
@@ -355,7 +357,7 @@ impl Pace {
             });
         }
         let slower = self.traffic.requests_per_answer(now).unwrap_or(0).max(2);
-        let slowest = SLOWEST.max(self.shortest_interval);
+        let slowest = self.longest_gap.max(self.shortest_interval);
         self.ceiling = Some(Ceiling::new(gap, now));
         self.interval = (gap * slower).min(slowest).max(self.interval);
         self.in_flight_limit = (self.in_flight_limit / 2).max(1);
@@ -390,7 +392,7 @@ impl Pace {
     fn slow_down(&mut self) {
         self.clean = 0;
         // A delay that was asked for may be longer than that; trouble must not shorten it.
-        let slowest = SLOWEST.max(self.shortest_interval);
+        let slowest = self.longest_gap.max(self.shortest_interval);
         self.interval = self.interval.saturating_mul(2).min(slowest);
         self.in_flight_limit = (self.in_flight_limit / 2).max(1);
     }

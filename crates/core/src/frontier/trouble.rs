@@ -48,13 +48,14 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Meaning {
         let tried = Tried::new(entry, now);
+        let limits = self.rules.limits.clone();
         let health = &mut self.lane(host).health;
         if is_refusal_status(status)
             || (status == FORBIDDEN && health.is_forbidden_run(&entry.url, &tried))
         {
             Meaning::Refusal
         } else if status >= 500 || is_retryable_status(status) {
-            Meaning::Failure(health.failed(&tried))
+            Meaning::Failure(health.failed(&tried, &limits))
         } else {
             Meaning::Answer
         }
@@ -68,7 +69,8 @@ impl<S: Store> Frontier<S> {
         now: Moment,
     ) -> Blame {
         let tried = Tried::new(entry, now);
-        self.lane(host).health.failed(&tried)
+        let limits = self.rules.limits.clone();
+        self.lane(host).health.failed(&tried, &limits)
     }
 
     /// A page was answered, and its host is well.
@@ -110,6 +112,7 @@ impl<S: Store> Frontier<S> {
 
     /// A page failed, and this is to blame.
     pub(super) fn page_troubled(&mut self, host: HostId, blame: Blame, since: Moment, now: Moment) {
+        let most_failed = self.rules.limits.failed_pages;
         let lane = self.lane(host);
         if blame == Blame::Page || lane.rules.politeness.tolerates_failures {
             return;
@@ -118,7 +121,7 @@ impl<S: Store> Frontier<S> {
             lane.look_elsewhere();
         }
         if blame == Blame::Hopeless {
-            let why = "a hundred different pages in a row failed";
+            let why = format!("{most_failed} different pages in a row failed");
             self.end_lane(host, LaneEnd::skip(SkipReason::HostUnreachable, why));
         }
     }

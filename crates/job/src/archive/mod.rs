@@ -42,6 +42,8 @@ pub const OPEN: &str = ".open";
 pub const LINE_FIELD: &str = "urls-jsonl";
 /// The fields of a metadata record that hold links.
 pub const OUTLINK_FIELD: &str = "outlink";
+/// The field of a metadata record that says what found the links.
+pub const EXTRACTOR_FIELD: &str = "extractor";
 /// What the DOM that a browser made of a page is called in front of the page's URL.
 pub const RENDERED: &str = "urn:rendered:";
 /// The same of the picture that it took.

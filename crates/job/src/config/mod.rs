@@ -183,6 +183,8 @@ pub struct PolitenessConfig {
     pub retry_delay: Option<Duration>,
     /// The longest Retry-After that is waited for.
     pub max_retry_after: Option<Duration>,
+    /// The longest gap between requests that trouble with a host teaches.
+    pub max_gap: Option<Duration>,
     /// Wait between the tries for a robots.txt that cannot be read.
     pub robots_retry: Option<Duration>,
     /// Other figures for some hosts; the first pattern that matches counts.

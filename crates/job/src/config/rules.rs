@@ -22,6 +22,7 @@ impl PolitenessConfig {
             ignore_crawl_delay: host.ignore_crawl_delay.unwrap_or(self.ignore_crawl_delay),
             retry_delay: self.retry_delay,
             max_retry_after: self.max_retry_after,
+            max_gap: self.max_gap,
             ..Self::default()
         }
     }
@@ -68,6 +69,7 @@ impl PolitenessConfig {
         politeness.retry_delay = self.retry_delay.unwrap_or(politeness.retry_delay);
         let longest = &mut politeness.longest_retry_after;
         *longest = self.max_retry_after.unwrap_or(*longest);
+        politeness.longest_gap = self.max_gap.unwrap_or(politeness.longest_gap);
         politeness
     }
 

@@ -15,6 +15,7 @@ fn unusual() -> Config {
         shared_addresses: vec!["10.0.0.0/8".parse().unwrap()],
         retry_delay: Some(Duration::from_secs(7)),
         max_retry_after: Some(Duration::from_secs(9)),
+        max_gap: Some(Duration::from_secs(10)),
         robots_retry: Some(Duration::from_millis(5)),
         hosts: vec![HostOverride {
             host: "*.a.test".into(),
@@ -39,6 +40,7 @@ fn unusual() -> Config {
         url_length: 9,
         repeated_segments: 10,
         host_failures: 11,
+        failed_pages: 12,
     };
     let scope = ScopeConfig {
         reach: Reach::Any,

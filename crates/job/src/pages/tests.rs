@@ -91,7 +91,7 @@ impl Writing {
         let url = record.url.as_str();
         let line = serde_json::to_string(record).unwrap();
         let mut block = format!("{LINE_FIELD}: {line}\r\n").into_bytes();
-        block.extend(outlinks(&links.iter().cloned().collect(), false));
+        block.extend(outlinks(&links.iter().cloned().collect(), false, None));
         let (id, block) = (self.id(), Block::plain(&block));
         self.put(&RecordDraft::metadata(id, date(), url, block).concurrent_to(of));
     }

@@ -2,16 +2,17 @@
 //!
 //! Owns the way from a URL through the index of an archive to its last capture and to the one with
 //! its payload, and the comparison of two indexes. It refuses to know requests and crawls.
-//! Everything is looked up where it lies; nothing is held in memory.
+//! Everything is looked up where it lies; a bounded table of places in the index is held in memory.
 
 mod compare;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use clewline_core::url::CrawlUrl;
-use clewline_warc::cdxj::{Capture, CdxjIndex};
+use clewline_warc::cdxj::{Capture, CdxjFences, CdxjIndex};
 use clewline_warc::http;
 use clewline_warc::read::{Header, ReadError, WarcReader};
 use clewline_warc::{Digest, Moment, RecordKind};
@@ -21,13 +22,16 @@ use crate::metadata::{self, Noted};
 
 pub use compare::{Extent, compare};
 
-/// Records behind a capture among which its metadata record stands: request, metadata.
-const BEHIND: usize = 3;
+/// Records among which the metadata record of a capture stands: the capture, its request, the metadata
+/// record, and one more.
+const BEHIND: usize = 4;
 
 /// An archive that is complete and has an index.
 #[derive(Debug, Clone)]
 pub struct IndexedArchive {
     folder: PathBuf,
+    /// Made by the first look-up.
+    fences: Arc<OnceLock<Arc<CdxjFences>>>,
 }
 
 /// The last capture of a URL.
@@ -44,6 +48,8 @@ pub struct LastCapture {
     /// The capture itself, and the one with the payload if that is in the same archive.
     place: CapturePlace,
     payload: Option<CapturePlace>,
+    /// What follows the capture itself, if the index tells how long that is.
+    behind: Option<CapturePlace>,
 }
 
 /// Where a record begins.
@@ -70,7 +76,10 @@ impl IndexedArchive {
         } else {
             folder.to_path_buf()
         };
-        Self { folder }
+        Self {
+            folder,
+            fences: Arc::default(),
+        }
     }
 
     /// Where its files are.
@@ -83,10 +92,22 @@ impl IndexedArchive {
         self.folder.join(SORTED)
     }
 
+    /// The index, opened.
+    fn look_up(&self) -> io::Result<CdxjIndex> {
+        let mut index = CdxjIndex::open(&self.index())?;
+        let fences = if let Some(fences) = self.fences.get() {
+            fences
+        } else {
+            let made = Arc::new(index.fences()?);
+            self.fences.get_or_init(|| made)
+        };
+        Ok(index.fenced(Arc::clone(fences)))
+    }
+
     /// The last capture of a URL, if the page was there and its answer is whole.
     pub fn last(&self, url: &CrawlUrl) -> io::Result<Option<LastCapture>> {
         let mut last = None;
-        CdxjIndex::open(&self.index())?.each(url.as_str(), |capture| {
+        self.look_up()?.each(url.as_str(), |capture| {
             if capture.url == url.as_str() {
                 last = Some(capture);
             }
@@ -115,6 +136,10 @@ impl IndexedArchive {
     ) -> Option<LastCapture> {
         let place = self.place(capture)?;
         let digest = Digest::parse(&capture.digest);
+        let behind = (capture.length > 0).then(|| CapturePlace {
+            offset: place.offset.saturating_add(capture.length),
+            ..place.clone()
+        });
         if header.kind() != RecordKind::Revisit {
             return Some(LastCapture {
                 head,
@@ -123,6 +148,7 @@ impl IndexedArchive {
                 digest,
                 payload: Some(place.clone()),
                 place,
+                behind,
             });
         }
         let target = header.uri("WARC-Refers-To-Target-URI")?;
@@ -137,6 +163,7 @@ impl IndexedArchive {
                 .flatten(),
             digest,
             place,
+            behind,
         })
     }
 
@@ -147,7 +174,7 @@ impl IndexedArchive {
         is_same: impl Fn(&String) -> bool,
     ) -> io::Result<Option<CapturePlace>> {
         let mut found = None;
-        CdxjIndex::open(&self.index())?.each(url, |capture| {
+        self.look_up()?.each(url, |capture| {
             let is_holder = !capture.is_revisit() && is_same(&capture.digest);
             if is_holder && capture.url == url {
                 found = self.place(&capture);
@@ -187,6 +214,22 @@ impl CapturePlace {
         let header = reader.next_record()?.ok()?;
         Some((header, reader))
     }
+
+    /// The notes on a URL that begin here or shortly behind.
+    fn notes(&self, url: &CrawlUrl) -> Option<Noted> {
+        let (mut header, mut reader) = self.record()?;
+        for _ in 0..BEHIND {
+            if header.kind() == RecordKind::Metadata && header.target() == Some(url.as_str()) {
+                return metadata::metadata(reader.block()).ok().flatten();
+            }
+            header = match reader.next_record()? {
+                Ok(header) => header,
+                Err(ReadError::Input { .. }) => return None,
+                Err(_) => continue,
+            };
+        }
+        None
+    }
 }
 
 impl LastCapture {
@@ -200,18 +243,10 @@ impl LastCapture {
 
     /// What the crawl noted of the URL behind its capture.
     pub fn notes(&self, url: &CrawlUrl) -> Option<Noted> {
-        let (_, mut reader) = self.place.record()?;
-        for _ in 0..BEHIND {
-            let header = match reader.next_record()? {
-                Ok(header) => header,
-                Err(ReadError::Input { .. }) => return None,
-                Err(_) => continue,
-            };
-            if header.kind() == RecordKind::Metadata && header.target() == Some(url.as_str()) {
-                return metadata::metadata(reader.block()).ok().flatten();
-            }
-        }
-        None
+        let behind = self.behind.as_ref();
+        behind
+            .and_then(|place| place.notes(url))
+            .or_else(|| self.place.notes(url))
     }
 }
 

@@ -1,22 +1,56 @@
 //! Finding captures in a sorted index.
 //!
 //! Owns the halving of a file by lines: a look-up reads a line for each halving and then the lines
-//! of the URL, never the whole.
+//! of the URL and some before them, never the whole. Whoever looks up many URLs has fences, a bounded
+//! table of lines all over the file, between which one reading suffices.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::sort::CdxjLines;
 use super::{Capture, LONGEST_LINE};
 use crate::moment::Moment;
 use crate::surt::surt;
 
+/// A line is near within so many bytes: they are read at once.
+const NEAR: u64 = 8 * 1024;
+/// Bytes between two fences, at the least.
+const FENCE_GAP: u64 = 2 * 1024;
+/// Fences of one index.
+const MOST_FENCES: u64 = 4096;
+/// What is kept of a line.
+const FENCE_KEY: usize = 96;
+
 /// A sorted index in a file.
 #[derive(Debug)]
 pub struct CdxjIndex {
     file: BufReader<File>,
     length: u64,
+    fences: Option<Arc<CdxjFences>>,
+}
+
+/// Some lines of an index and where they begin, so that a look-up need not read its way there.
+#[derive(Debug)]
+pub struct CdxjFences {
+    /// The first bytes of lines, in order.
+    lines: Vec<(Box<[u8]>, u64)>,
+    /// Of the index.
+    length: u64,
+}
+
+impl CdxjFences {
+    /// Between which places the first line begins that is not less than a key.
+    fn around(&self, key: &[u8]) -> (u64, u64) {
+        // Of a line that is longer than what is kept of it, and begins as the key does, nobody knows.
+        let is_less = |line: &[u8]| line < key && !key.starts_with(line);
+        let low = self.lines.partition_point(|(line, _)| is_less(line));
+        let high = self.lines.partition_point(|(line, _)| **line < *key);
+        let begin = |index: usize| self.lines.get(index).map(|(_, begin)| *begin);
+        let low = low.checked_sub(1).and_then(begin).unwrap_or(0);
+        (low, begin(high).unwrap_or(self.length))
+    }
 }
 
 impl CdxjIndex {
@@ -29,7 +63,11 @@ impl CdxjIndex {
     pub fn from_file(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let file = BufReader::new(file);
-        Ok(Self { file, length })
+        Ok(Self {
+            file,
+            length,
+            fences: None,
+        })
     }
 
     /// Hands on the captures of a URL, oldest first, until the taker answers no.
@@ -65,11 +103,13 @@ impl CdxjIndex {
     }
 
     fn lines_from(&mut self, first: &[u8], mut take: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
-        let start = self.first_not_before(first)?;
+        let start = self.shortly_before(first)?;
         self.file.seek(SeekFrom::Start(start))?;
         let mut lines = CdxjLines(&mut self.file);
+        let mut is_before = true;
         while let Some(line) = lines.next_line()? {
-            if !take(&line) {
+            is_before = is_before && line.as_slice() < first;
+            if !is_before && !take(&line) {
                 break;
             }
         }
@@ -92,11 +132,15 @@ impl CdxjIndex {
         Ok(best.map(|(_, capture)| capture))
     }
 
-    /// Where the first line begins that is not less than a key.
-    fn first_not_before(&mut self, key: &[u8]) -> io::Result<u64> {
+    /// Where a line begins before which all lines are less than a key, and behind which the first
+    /// that is not less is near.
+    fn shortly_before(&mut self, key: &[u8]) -> io::Result<u64> {
         // Every line that begins before `low` is less; none that begins at or behind `high` is.
-        let (mut low, mut high) = (0, self.length);
-        while low < high {
+        let (mut low, mut high) = match &self.fences {
+            Some(fences) if fences.length == self.length => fences.around(key),
+            _ => (0, self.length),
+        };
+        while high.saturating_sub(low) > NEAR {
             let middle = low + (high - low) / 2;
             let begin = self.line_at(middle)?;
             if begin >= high {
@@ -110,7 +154,38 @@ impl CdxjIndex {
                 high = middle;
             }
         }
-        self.line_at(low)
+        Ok(low)
+    }
+
+    /// Where lines begin all over the index, for whoever looks up many URLs.
+    pub fn fences(&mut self) -> io::Result<CdxjFences> {
+        let count = (self.length / FENCE_GAP).min(MOST_FENCES);
+        let mut lines: Vec<(Box<[u8]>, u64)> = Vec::new();
+        for number in 1..=count {
+            let begin = self.line_at(self.length / (count + 1) * number)?;
+            if lines.last().is_some_and(|(_, last)| *last >= begin) {
+                continue;
+            }
+            let Some(mut line) = CdxjLines(&mut self.file).next_line()? else {
+                break;
+            };
+            line.truncate(FENCE_KEY);
+            lines.push((line.into(), begin));
+        }
+        Ok(CdxjFences {
+            lines,
+            length: self.length,
+        })
+    }
+
+    /// The same index, in which URLs are found between these fences. Those of another file are of
+    /// no use and do no harm.
+    #[must_use]
+    pub fn fenced(self, fences: Arc<CdxjFences>) -> Self {
+        Self {
+            fences: Some(fences),
+            ..self
+        }
     }
 
     /// Goes to the first line that begins at or behind a place.

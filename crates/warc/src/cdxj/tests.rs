@@ -1,5 +1,6 @@
 //! Lines, sorted and found again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
@@ -133,6 +134,45 @@ fn captures_are_found_by_url_and_time() {
             .unwrap(),
         None
     );
+}
+
+#[test]
+fn captures_are_found_between_fences_as_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index.cdxj");
+    // Some differ only behind what a fence keeps of a line.
+    let long = "x".repeat(150);
+    let url = |number: u32| match number % 3 {
+        0 => format!("http://a.test/{long}/{number}"),
+        1 => format!("http://a.test/{number}"),
+        _ => format!("http://{number}.test/"),
+    };
+    for count in [0, 1, 5, 40, 3_000] {
+        let mut lines: Vec<String> = (0..count)
+            .map(|number| capture(&url(2 * number), "20260601000000").line())
+            .collect();
+        lines.sort_unstable();
+        std::fs::write(&path, lines.join("\n")).unwrap();
+        let fences = Arc::new(CdxjIndex::open(&path).unwrap().fences().unwrap());
+        let mut fenced = CdxjIndex::open(&path).unwrap().fenced(fences);
+        for number in 0..2 * count {
+            let mut found = Vec::new();
+            let url = url(number);
+            let mut keep = |capture: Capture| {
+                found.push(capture.url);
+                true
+            };
+            fenced.each(&url, &mut keep).unwrap();
+            let expected = if number % 2 == 0 { vec![url] } else { vec![] };
+            assert_eq!(found, expected, "of {count}");
+        }
+    }
+    // Those of another file are passed over.
+    let other = Arc::new(CdxjIndex::open(&path).unwrap().fences().unwrap());
+    std::fs::write(&path, capture(&url(1), "20260601000000").line()).unwrap();
+    let mut index = CdxjIndex::open(&path).unwrap().fenced(other);
+    let moment = Moment::from_timestamp("2020").unwrap();
+    assert!(index.closest(&url(1), moment).unwrap().is_some());
 }
 
 #[test]

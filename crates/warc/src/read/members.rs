@@ -13,14 +13,18 @@ use zstd::stream::raw::{DParameter, Decoder as Frames, InBuffer, Operation as _,
 use super::ReadError;
 use crate::dictionary::MAGIC;
 
-/// Bytes of the file that are read at once.
+/// Bytes of the file that are read at once …
 const RAW: usize = 64 * 1024;
+/// … and at first: whoever seeks often wants one record.
+const FIRST_RAW: usize = 8 * 1024;
 /// Bytes that stay after they are decoded. A member that was cut short runs into the next one,
 /// and the damage shows only some bytes later; from here its beginning is found again. More would
 /// let a hostile file have its bytes decoded more often.
 const KEPT: usize = 8 * 1024;
-/// Decoded bytes that are made at once.
+/// Decoded bytes that are made at once …
 const STEP: usize = 32 * 1024;
+/// … and at first.
+const FIRST_STEP: usize = 4 * 1024;
 /// The largest window of a zstd frame, as a power of two: what its own tools take unasked.
 const WINDOW_LOG: u32 = 27;
 /// The largest dictionary, packed or not.
@@ -95,7 +99,7 @@ pub(super) struct Members<R> {
     window_at: usize,
     /// The position of the window's next byte in the decoded stream.
     decoded: u64,
-    step: Box<[u8]>,
+    step: Vec<u8>,
     needs_resync: bool,
     /// Damage that is told when the bytes before it are used up.
     pending: Option<ReadError>,
@@ -118,7 +122,7 @@ impl<R: Read> Members<R> {
             window: Vec::new(),
             window_at: 0,
             decoded: 0,
-            step: vec![0; STEP].into_boxed_slice(),
+            step: vec![0; FIRST_STEP],
             needs_resync: false,
             pending: None,
         }
@@ -246,6 +250,7 @@ impl<R: Read> Members<R> {
             };
             if made > 0 {
                 self.window.extend_from_slice(&self.step[..made]);
+                self.step.resize(STEP, 0);
                 return Ok(true);
             }
             if matches!(self.decoder, Decoder::Plain) {
@@ -264,7 +269,8 @@ impl<R: Read> Members<R> {
             self.raw_at = KEPT;
         }
         let filled = self.raw.len();
-        self.raw.resize(filled + RAW, 0);
+        let more = if filled == 0 { FIRST_RAW } else { RAW };
+        self.raw.resize(filled + more, 0);
         let read = loop {
             match self.input.read(&mut self.raw[filled..]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -335,7 +341,7 @@ impl<R: Read> Members<R> {
         if self.rest().is_empty() {
             self.read_raw()?;
         }
-        let count = self.rest().len().min(STEP);
+        let count = self.rest().len().min(self.step.len());
         self.step[..count].copy_from_slice(&self.raw[self.raw_at..][..count]);
         self.advance(count);
         Ok(count)
@@ -508,6 +514,13 @@ fn unpacked_dictionary(kept: Vec<u8>) -> io::Result<Vec<u8>> {
         return Err(io::Error::other("the dictionary is too large"));
     }
     Ok(dictionary)
+}
+
+/// Whether a gzip member begins with the next bytes.
+pub(super) fn is_gzip_next<R: Read>(input: R) -> io::Result<bool> {
+    let mut start = Vec::with_capacity(GZIP.len());
+    input.take(GZIP.len() as u64).read_to_end(&mut start)?;
+    Ok(start == GZIP)
 }
 
 /// The dictionary at the start of a file, if there is one.

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom};
 
 use super::ReadError;
 use super::header::{Header, LONGEST_HEADER};
-use super::members::{Members, dictionary};
+use super::members::{Members, dictionary, is_gzip_next};
 
 /// What a record begins with.
 const START: &[u8] = b"WARC/";
@@ -276,6 +276,12 @@ impl<R: Read + Seek> WarcReader<R> {
     /// Reads from a place where a member begins; a dictionary at the file's start is honoured.
     pub fn seek(mut input: R, offset: u64) -> Result<Self, ReadError> {
         let failed = |source| ReadError::Input { offset, source };
+        input.seek(SeekFrom::Start(offset)).map_err(failed)?;
+        if is_gzip_next(&mut input).map_err(failed)? {
+            // Only zstd has dictionaries.
+            input.seek(SeekFrom::Start(offset)).map_err(failed)?;
+            return Ok(Self::at(input, offset, Vec::new()));
+        }
         input.seek(SeekFrom::Start(0)).map_err(failed)?;
         // A dictionary that can't be read is none, as when reading from the beginning.
         let dictionary = match dictionary(&mut input) {

@@ -26,6 +26,7 @@ use clewline_core::key::Keyer;
 use clewline_core::link::LinkKind;
 use clewline_core::outcome::{SkipReason, is_redirect_status};
 use clewline_core::url::CrawlUrl;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::memory_budget::{MemoryBudget, TooMuch};
 use super::rendering::{RenderProspect, RenderWish};
@@ -62,6 +63,8 @@ const PROXIED: Duration = Duration::from_hours(24);
 pub(crate) struct JobRunner {
     pub(crate) fetcher: Arc<dyn Fetcher>,
     extractor: Arc<dyn Extractor>,
+    /// What stands for the extractor and for how much of a page it sees.
+    extractor_mark: Option<u64>,
     keyer: Keyer,
     verdict_cache: Arc<VerdictCache>,
     /// The time of the frontier.
@@ -195,9 +198,14 @@ impl JobRunner {
         fetcher: Arc<dyn Fetcher>,
         extractor: Arc<dyn Extractor>,
     ) -> Self {
+        let mark = extractor.fingerprint().map(|fingerprint| {
+            let all = [fingerprint, config.fetch.max_body].map(u64::to_le_bytes);
+            xxh3_64(all.as_flattened())
+        });
         Self {
             fetcher,
             extractor,
+            extractor_mark: mark,
             keyer: frontier.rules().keyer.clone(),
             verdict_cache: frontier.verdict_cache(),
             clock: Clock::start(),

@@ -20,14 +20,22 @@ pub(super) struct PageLinks {
     links: Links,
     /// The page asks that they are not followed.
     nofollow: bool,
+    /// What found them, if the same would find the same again.
+    extractor: Option<u64>,
 }
 
 impl PageLinks {
-    pub(super) fn new(target: &Target<'_>, extracted: Extracted) -> Self {
+    /// Links that were found by an extractor. Dates beside links are not noted, and what was read as a
+    /// sitemap need not be one for whoever reads it next.
+    pub(super) fn new(target: &Target<'_>, extracted: Extracted, extractor: Option<u64>) -> Self {
+        let links = extracted.links;
+        let is_sitemap = target.kind == Some(LinkKind::SitemapFile);
+        let is_repeatable = !is_sitemap && links.iter().all(|link| link.lastmod.is_none());
         Self {
             source: target.kind,
-            links: extracted.links,
+            links,
             nofollow: extracted.nofollow,
+            extractor: extractor.filter(|_| is_repeatable),
         }
     }
 
@@ -37,6 +45,7 @@ impl PageLinks {
             source: Some(source),
             links: extracted.links,
             nofollow: extracted.nofollow,
+            extractor: None,
         }
     }
 
@@ -52,7 +61,8 @@ impl PageLinks {
 pub(super) fn take(runner: &JobRunner, page_links: &PageLinks, result: &mut JobResult) {
     // Written here, because the addresses are here and the task has a processor of its own.
     let kept = runner.spool.as_ref();
-    result.outlinks = kept.map(|_| warc_metadata::outlinks(&page_links.links, page_links.nofollow));
+    let (links, nofollow) = (&page_links.links, page_links.nofollow);
+    result.outlinks = kept.map(|_| warc_metadata::outlinks(links, nofollow, page_links.extractor));
     let named = named(&runner.keyer, &page_links.links);
     if let Some(answer) = result.answer_mut() {
         // Whoever wants a verdict on each link has them all judged.
@@ -151,6 +161,7 @@ mod tests {
                 source: Some(source),
                 links,
                 nofollow,
+                extractor: None,
             };
             let cache = frontier.verdict_cache();
             let cache = page_links.may_spare().then_some(&*cache);

@@ -94,7 +94,9 @@ pub(super) async fn read_body(
     let kept = kept.bytes;
     let kept = kept.filter(|_| runner.is_kept(target, extracted.is_shell));
     result.whole = kept.map(|body| Box::new(whole(body, &extracted)));
-    page_links::take(runner, &PageLinks::new(target, extracted), result);
+    let extractor = runner.extractor_mark.filter(|_| reads_links && !is_cut);
+    let page_links = PageLinks::new(target, extracted, extractor);
+    page_links::take(runner, &page_links, result);
     Ok(())
 }
 

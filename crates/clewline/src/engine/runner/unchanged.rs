@@ -38,11 +38,12 @@ pub(super) async fn take(
     }
     result.unmodified = Some(held.original.clone());
     let (url, extractor) = (target.url.clone(), Arc::clone(&runner.extractor));
+    let mark = runner.extractor_mark;
     let room = (
         runner.max_body,
         runner.renders.as_ref().map(|_| BytesMut::new()),
     );
-    let read = tokio::task::spawn_blocking(move || held.known(&url, &*extractor, room));
+    let read = tokio::task::spawn_blocking(move || held.known(&url, (&*extractor, mark), room));
     let Some(known) = read.await.ok().flatten() else {
         let problem = "it has not changed, but the earlier crawl does not say where it links to";
         result.problem = Some(problem.to_owned());
@@ -54,6 +55,7 @@ pub(super) async fn take(
         content_type,
         charset,
         answer,
+        extractor,
     } = known;
     // What could not be read of it then is no problem of now.
     extracted.problem = None;
@@ -64,7 +66,8 @@ pub(super) async fn take(
     // What its scripts ask for may have changed all the same.
     let answer = answer.filter(|_| runner.is_kept(target, extracted.is_shell));
     result.whole = answer.and_then(|answer| past(runner, answer, &extracted, result));
-    page_links::take(runner, &PageLinks::new(target, extracted), result);
+    let page_links = PageLinks::new(target, extracted, extractor);
+    page_links::take(runner, &page_links, result);
 }
 
 /// The page as it was, for a browser; nothing where memory is short.

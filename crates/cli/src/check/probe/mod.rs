@@ -39,11 +39,20 @@ const TRIES: u32 = 3;
 /// Times in a row that a host may fail, or refuse to answer now, before the rest of its links is left
 /// for another run. A crawl of a site has more patience: its pauses double up to ten minutes.
 const HOST_FAILURES: u32 = 4;
+/// Different links of a host that may fail in a row, some of them again, before the rest is left. A crawl
+/// asks on for a hundred, the last of them once in ten seconds.
+const HOST_LINKS: u32 = 8;
 /// Wait between the tries for a robots.txt that cannot be read. A check is not the place to wait for
 /// minutes; a host that cannot say what it allows is not asked.
 const ROBOTS_WAIT: Duration = Duration::from_secs(5);
+/// The longest gap between requests to a host that has trouble and names none. A crawl goes down to one in a
+/// minute, and a host with twenty links would keep everybody waiting for as many minutes.
+const LONGEST_GAP: Duration = Duration::from_secs(5);
 /// A longer Retry-After leaves a link unchecked in this run.
 const LONGEST_PAUSE: Duration = Duration::from_mins(2);
+
+/// Stands for an order that no first round has.
+const SECOND_ROUND: u64 = u64::MAX;
 
 /// How often a path may repeat a segment: others may write their addresses as they like.
 const MOST_REPEATS: usize = 1_000;
@@ -123,7 +132,11 @@ pub(crate) fn probe(
         }
     }
     if settings.asking == Asking::Anew && !open.is_empty() {
-        let plan = ProbePlan::new(open, settings.most_per_host);
+        let runs = |url: &CrawlUrl| {
+            let earlier = cache.of(url);
+            earlier.map_or(0, |earlier| u64::from(earlier.row.failing.runs))
+        };
+        let plan = ProbePlan::new(open, settings.most_per_host, runs);
         let config = config_of_probes(site);
         if !watch.is_quiet() {
             let told = plan.told(&config.politeness, config.limits.concurrency);
@@ -202,7 +215,7 @@ fn ask_twice(
         return Ok(found);
     }
     // Hosts with most left come first, so that their last try is far from their first.
-    let again = ProbePlan::new(again, usize::MAX).urls;
+    let again = ProbePlan::new(again, usize::MAX, |_| SECOND_ROUND).urls;
     let mut second = ask(again.clone(), wishes, config, settings, watch)?;
     for url in again {
         let text = url.as_str();
@@ -272,6 +285,7 @@ fn config_of_probes(site: &Config) -> Config {
             host_concurrency: Some(1),
             robots_retry: site.politeness.robots_retry.or(Some(ROBOTS_WAIT)),
             max_retry_after: site.politeness.max_retry_after.or(Some(LONGEST_PAUSE)),
+            max_gap: Some(LONGEST_GAP),
             ..site.politeness.clone()
         },
         fetch: site.fetch.clone(),
@@ -291,6 +305,7 @@ fn config_of_probes(site: &Config) -> Config {
     config.limits.depth = Some(0);
     config.limits.tries = TRIES;
     config.limits.host_failures = HOST_FAILURES;
+    config.limits.failed_pages = HOST_LINKS;
     config.limits.repeated_segments = MOST_REPEATS;
     let fetch = &mut config.fetch;
     fetch.headers = Vec::new();

@@ -2,7 +2,8 @@
 //!
 //! Owns the order, the bound for each host and the one line that is said before. It refuses to ask.
 //! Invariants: each URL is asked once, however many pages link to it; hosts with most left come
-//! first, since they decide when the check ends.
+//! first, since they decide when the check ends. A host that fails is left after some of its links, so
+//! that each run begins with others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use clewline_core::politeness::{Politeness, Rate};
 use clewline_core::url::CrawlUrl;
 use clewline_job::config::PolitenessConfig;
 use clewline_job::report::figures;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// What is wanted of an external URL.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,8 +34,12 @@ pub(crate) struct ProbePlan {
 }
 
 impl ProbePlan {
-    /// Orders URLs and bounds them for each host.
-    pub(crate) fn new(urls: impl IntoIterator<Item = CrawlUrl>, most_per_host: usize) -> Self {
+    /// Orders URLs and bounds them for each host. URLs of a host have another order for each `turn`.
+    pub(crate) fn new(
+        urls: impl IntoIterator<Item = CrawlUrl>,
+        most_per_host: usize,
+        turn: impl Fn(&CrawlUrl) -> u64,
+    ) -> Self {
         let mut by_host: BTreeMap<String, BTreeMap<String, CrawlUrl>> = BTreeMap::new();
         for url in urls {
             let of_host = by_host.entry(url.host().to_owned()).or_default();
@@ -41,7 +47,13 @@ impl ProbePlan {
         }
         let mut hosts: Vec<(String, Vec<CrawlUrl>)> = by_host
             .into_iter()
-            .map(|(host, urls)| (host, urls.into_values().collect()))
+            .map(|(host, urls)| {
+                let mut urls: Vec<CrawlUrl> = urls.into_values().collect();
+                urls.sort_by_cached_key(|url| {
+                    xxh3_64_with_seed(url.as_str().as_bytes(), turn(url))
+                });
+                (host, urls)
+            })
             .collect();
         hosts.sort_by_key(|(_, urls)| std::cmp::Reverse(urls.len()));
         let mut plan = Self {
@@ -130,21 +142,33 @@ mod tests {
             "https://b.test/1",
             "https://b.test/3",
         ];
-        let plan = ProbePlan::new(urls.map(url), 2);
-        let asked: Vec<&str> = plan.urls.iter().map(CrawlUrl::as_str).collect();
-        assert_eq!(
-            asked,
-            ["https://b.test/1", "https://b.test/2", "https://a.test/1"]
-        );
+        let plan = ProbePlan::new(urls.map(url), 2, |_| 0);
+        let asked: Vec<&str> = plan.urls.iter().map(CrawlUrl::host).collect();
+        assert_eq!(asked, ["b.test", "b.test", "a.test"]);
+        assert_ne!(plan.urls[0], plan.urls[1]);
         let told = plan.told(&PolitenessConfig::default(), 100);
         assert!(told.contains("; 1 more stay unchecked"), "{told}");
+    }
+
+    #[test]
+    fn each_run_begins_with_other_links_of_a_host() {
+        let urls = (0..100).map(|number| url(&format!("https://a.test/{number}")));
+        let first = |turn| {
+            let plan = ProbePlan::new(urls.clone(), 100, |_| turn);
+            assert_eq!(plan.urls.len(), 100);
+            plan.urls[..8].to_vec()
+        };
+        assert_eq!(first(1), first(1));
+        let again = first(2);
+        let same = first(1).iter().filter(|url| again.contains(url)).count();
+        assert!(same < 4, "{same} of 8");
     }
 
     #[test]
     fn the_estimate_is_that_of_the_largest_host() {
         let check = |count: usize, pace: &PolitenessConfig, expected: &str| {
             let urls = (0..count).map(|number| url(&format!("https://big.test/{number}")));
-            let plan = ProbePlan::new(urls.chain([url("https://small.test/")]), 10_000);
+            let plan = ProbePlan::new(urls.chain([url("https://small.test/")]), 10_000, |_| 0);
             assert_eq!(plan.told(pace, 100), expected);
         };
         let polite = PolitenessConfig::default();

@@ -62,6 +62,17 @@ fn body(number: usize, version: u64) -> String {
         number as u64 + version % 3,
         version % 2
     );
+    // Some say what may be done with them, and some have links that only other settings find.
+    let _ = match (number as u64 + version + 3) % 5 {
+        0 => writeln!(body, "<meta name=robots content='noindex, nofollow'>"),
+        1 => writeln!(
+            body,
+            "<link rel=canonical href=/p/1><a href=/p/2 rel=nofollow>n</a>"
+        ),
+        2 => writeln!(body, "<script>const next = '/s/{number}';</script>"),
+        3 => writeln!(body, "<svg><style>a{{b:url(/p/{number})}}</style></svg>"),
+        _ => Ok(()),
+    };
     for below in [2 * number + 1, 2 * number + 2] {
         let _ = writeln!(body, "<a href=\"/p/{below}\">below</a>");
     }
@@ -90,8 +101,19 @@ fn a_check_after_edits_finds_what_one_from_the_beginning_finds() {
             if let Some(older) = before_last.filter(|_| round == 3) {
                 fs::write(&facts, older).unwrap();
             }
-            let (ran, updated) = check(&place, &[&root]);
+            // Links that were found with other settings do not count, and are found anew.
+            let words: &[&str] = match round {
+                2 => &["--script-links", &root],
+                _ => &[&root],
+            };
+            let (ran, updated) = check(&place, words);
             assert!(ran.code <= 1, "{}", ran.talk);
+            let fresh = format!("fresh-{round}");
+            let (_, anew) = check(&place, &[words, &["--output", &fresh]].concat());
+            assert_eq!(
+                updated, anew,
+                "a crawl of its own: seed {seed}, round {round}"
+            );
             let kept = fs::read(&facts).unwrap();
             fs::remove_file(&facts).unwrap();
             let (_, whole) = check(&place, &[&job]);

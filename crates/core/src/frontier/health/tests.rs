@@ -37,7 +37,11 @@ fn a_few_failing_pages_are_their_own_affair() {
         let mut health = Health::default();
         for number in 0..300 {
             if number % every == 0 {
-                assert_eq!(health.failed(&tried(number, number)), expected, "{every}");
+                assert_eq!(
+                    health.failed(&tried(number, number), &Limits::default()),
+                    expected,
+                    "{every}"
+                );
             } else {
                 health.answered(&tried(number, number));
             }
@@ -49,21 +53,74 @@ fn a_few_failing_pages_are_their_own_affair() {
 fn most_pages_failing_is_the_hosts_affair() {
     let mut health = Health::default();
     for number in 0..7 {
-        assert_eq!(health.failed(&tried(number, 0)), Blame::Page);
+        assert_eq!(
+            health.failed(&tried(number, 0), &Limits::default()),
+            Blame::Page
+        );
     }
     // One URL that fails again and again is still one URL.
     for second in 1..50 {
-        assert_eq!(health.failed(&again(3, 0, second)), Blame::Page);
+        assert_eq!(
+            health.failed(&again(3, 0, second), &Limits::default()),
+            Blame::Page
+        );
     }
-    assert_eq!(health.failed(&tried(8, 60)), Blame::Host);
+    assert_eq!(
+        health.failed(&tried(8, 60), &Limits::default()),
+        Blame::Host
+    );
     for number in 9..100 {
-        assert_eq!(health.failed(&tried(number, 60)), Blame::Host);
+        assert_eq!(
+            health.failed(&tried(number, 60), &Limits::default()),
+            Blame::Host
+        );
     }
-    assert_eq!(health.failed(&tried(100, 60)), Blame::Hopeless);
+    assert_eq!(
+        health.failed(&tried(100, 60), &Limits::default()),
+        Blame::Hopeless
+    );
     health.answered(&tried(101, 60));
-    assert_eq!(health.failed(&tried(102, 60)), Blame::Host);
+    assert_eq!(
+        health.failed(&tried(102, 60), &Limits::default()),
+        Blame::Host
+    );
     health.start_afresh();
-    assert_eq!(health.failed(&tried(103, 60)), Blame::Page);
+    assert_eq!(
+        health.failed(&tried(103, 60), &Limits::default()),
+        Blame::Page
+    );
+}
+
+#[test]
+fn a_host_is_given_up_only_after_pages_were_asked_again() {
+    let limits = Limits {
+        failed_pages: 8,
+        ..Limits::default()
+    };
+    let mut health = Health::default();
+    for number in 0..40 {
+        assert_ne!(health.failed(&tried(number, 0), &limits), Blame::Hopeless);
+    }
+    for number in 0..3 {
+        assert_eq!(health.failed(&again(number, 0, 9), &limits), Blame::Page);
+    }
+    // All may be well when they are asked again.
+    health.answered(&again(3, 0, 9));
+    for number in 50..58 {
+        assert_ne!(health.failed(&tried(number, 20), &limits), Blame::Hopeless);
+    }
+    for number in 50..53 {
+        assert_eq!(health.failed(&again(number, 20, 29), &limits), Blame::Page);
+    }
+    assert_eq!(health.failed(&again(53, 20, 29), &limits), Blame::Hopeless);
+    let once = Limits { tries: 1, ..limits };
+    let mut health = Health::default();
+    let blames = (0..8).map(|number| health.failed(&tried(number, 0), &once));
+    assert_eq!(
+        blames.last(),
+        Some(Blame::Hopeless),
+        "nothing is asked again"
+    );
 }
 
 #[test]

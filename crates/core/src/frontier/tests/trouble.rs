@@ -11,6 +11,8 @@ struct Site<'a> {
     answer: &'a dyn Fn(u64, u32, Moment) -> Ending,
     politeness: Politeness,
     limits: Limits,
+    /// The user named all pages, else the first one leads to them.
+    are_roots: bool,
 }
 
 /// What a crawl of a site looked like.
@@ -45,8 +47,20 @@ impl Site<'_> {
         let mut rules = with_politeness(rules(), self.politeness.clone());
         rules.limits = self.limits.clone();
         let mut frontier = Frontier::new(rules, MemoryStore::default());
-        let root = CrawlUrl::parse("http://a.test/").unwrap();
-        frontier.admit_root(root, false, Moment::ZERO).unwrap();
+        let named = if self.are_roots {
+            1..=self.pages
+        } else {
+            0..=0
+        };
+        for number in named {
+            let path = if number > 0 {
+                number.to_string()
+            } else {
+                String::new()
+            };
+            let root = CrawlUrl::parse(&format!("http://a.test/{path}")).unwrap();
+            frontier.admit_root(root, false, Moment::ZERO).unwrap();
+        }
         let mut seen = Seen::default();
         let mut flights: VecDeque<(Moment, JobId, Ending)> = VecDeque::new();
         let mut now = Moment::ZERO;
@@ -148,6 +162,7 @@ fn crawl(politeness: &Politeness, pages: u64, answer: &dyn Fn(u64, u32, Moment) 
         answer,
         politeness: politeness.clone(),
         limits: rules().limits,
+        are_roots: false,
     }
     .crawl()
 }
@@ -468,17 +483,15 @@ fn a_pause_outlives_two_restarts() {
 }
 
 /// Links to one host, asked as a check of links asks: one request at a time, and a few tries.
-fn ask_links(
-    links: u64,
-    (tries, host_failures): (u32, u32),
-    answer: &dyn Fn(u64, u32, Moment) -> Ending,
-) -> Seen {
+fn ask_links(links: u64, patience: &Patience, answer: &dyn Fn(u64, u32, Moment) -> Ending) -> Seen {
     let mut politeness = Politeness::for_speed(Speed::Max);
     politeness.host = HostPace::steady(1, None);
     politeness.longest_retry_after = Duration::from_mins(2);
+    politeness.longest_gap = patience.longest_gap;
     let limits = Limits {
-        tries,
-        host_failures,
+        tries: patience.tries,
+        host_failures: patience.host_failures,
+        failed_pages: patience.failed_pages,
         ..rules().limits
     };
     Site {
@@ -486,16 +499,37 @@ fn ask_links(
         answer,
         politeness,
         limits,
+        are_roots: true,
     }
     .crawl()
 }
+
+/// How much trouble with a host is borne.
+struct Patience {
+    tries: u32,
+    host_failures: u32,
+    failed_pages: u32,
+    longest_gap: Duration,
+}
+
+/// That of a crawl, and that of a check of links.
+const OF_CRAWL: Patience = Patience {
+    tries: 4,
+    host_failures: 12,
+    failed_pages: 100,
+    longest_gap: Duration::from_mins(1),
+};
+const OF_CHECK: Patience = Patience {
+    tries: 3,
+    host_failures: 4,
+    failed_pages: 8,
+    longest_gap: Duration::from_secs(5),
+};
 
 /// A crawl waits for such hosts in pauses that double up to ten minutes, each host for itself. A check of
 /// links has less patience, and the other hosts wait for nobody.
 #[test]
 fn links_to_hosts_that_refuse_end_soon_for_a_check_and_late_for_a_crawl() {
-    const OF_CRAWL: (u32, u32) = (4, 12);
-    const OF_CHECK: (u32, u32) = (3, 4);
     let refusing = |_: u64, _: u32, _: Moment| status(503);
     let resetting = |_: u64, _: u32, _: Moment| failure(FailureClass::Reset);
     let limiting = || {
@@ -511,15 +545,15 @@ fn links_to_hosts_that_refuse_end_soon_for_a_check_and_late_for_a_crawl() {
     };
     for links in [7, 16, 25] {
         let check = |answer: &dyn Fn(u64, u32, Moment) -> Ending, crawl: u64, check: u64| {
-            let long = ask_links(links, OF_CRAWL, answer);
+            let long = ask_links(links, &OF_CRAWL, answer);
             assert!(long.end >= Duration::from_secs(crawl), "{:?}", long.end);
-            let short = ask_links(links, OF_CHECK, answer);
+            let short = ask_links(links, &OF_CHECK, answer);
             assert!(short.end <= Duration::from_secs(check), "{:?}", short.end);
             assert!(short.requests() <= 4, "{}", short.requests());
         };
         check(&refusing, 30 * 60, 15);
         check(&resetting, 5 * 60, 8);
-        let limited = ask_links(links, OF_CHECK, &limiting());
+        let limited = ask_links(links, &OF_CHECK, &limiting());
         let is_good = |(outcome, _): &&(Outcome, u32)| *outcome == Outcome::Fetched;
         let good = limited.finished.values().filter(is_good).count();
         assert_eq!(good as u64, links, "who waits as told is answered");
@@ -529,4 +563,41 @@ fn links_to_hosts_that_refuse_end_soon_for_a_check_and_late_for_a_crawl() {
             limited.end
         );
     }
+}
+
+/// A crawl asks a hundred pages of a host that fails on all of them, a check of links a few and some of
+/// those again; a host that fails on each page at first loses none of them.
+#[test]
+fn a_check_soon_leaves_a_host_that_fails_on_every_link() {
+    for links in [20, 50, 200] {
+        let failing = |_: u64, _: u32, _: Moment| status(500);
+        let long = ask_links(links, &OF_CRAWL, &failing);
+        assert!(long.end >= Duration::from_mins(2), "{:?}", long.end);
+        let short = ask_links(links, &OF_CHECK, &failing);
+        assert!(short.end <= Duration::from_mins(2), "{:?}", short.end);
+        let requests = short.requests();
+        assert!((12..=30).contains(&requests), "{requests} of {links}");
+        assert_eq!(short.finished.len() as u64, links);
+        let flapping = |_: u64, tries: u32, _: Moment| status(if tries == 0 { 500 } else { 200 });
+        let flapped = ask_links(links, &OF_CHECK, &flapping);
+        let is_good = |(outcome, _): &&(Outcome, u32)| *outcome == Outcome::Fetched;
+        let good = flapped.finished.values().filter(is_good).count();
+        assert_eq!(good as u64, links);
+    }
+}
+
+/// A host that says "not now" to each link at first slows a crawl down to one request in a minute.
+#[test]
+fn a_check_is_slowed_down_to_one_request_in_a_few_seconds() {
+    let busy = |_: u64, tries: u32, _: Moment| status(if tries == 0 { 503 } else { 200 });
+    let links = 25;
+    let end = |patience| {
+        let seen = ask_links(links, patience, &busy);
+        let is_good = |(outcome, _): &&(Outcome, u32)| *outcome == Outcome::Fetched;
+        assert_eq!(seen.finished.values().filter(is_good).count() as u64, links);
+        seen.end
+    };
+    let (long, short) = (end(&OF_CRAWL), end(&OF_CHECK));
+    assert!(short <= Duration::from_secs(15 * links), "{short:?}");
+    assert!(long > short * 2, "{long:?} and {short:?}");
 }
