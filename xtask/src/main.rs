@@ -71,7 +71,8 @@ Usage: cargo xtask VERB
   rendering        kill browsers, watch a rendered web, tell what a page costs; --help
   http2 [--help]   what HTTP/2 costs beside HTTP/1.1, against nginx
   flat [--help]    whether memory stays flat while a crawl grows
-  screens [PART]   every page at three widths, light and dark, judged by axe-core
+  screens [PART]   every page at three widths, light and dark, judged by axe-core; --save renews the
+                   pictures of the documentation
   website          the documentation as a website, in target/website/book
   dist [--help]    packages for people: archive, deb, licences, SBOM, sums
   python-race      Python beside the Rust library and Scrapy, its memory, a thousand starts; --save

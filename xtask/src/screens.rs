@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::browser::BROWSERS;
 use crate::check_forms::environment;
@@ -25,17 +25,44 @@ const AXE_SCRIPT: &str = "package/axe.min.js";
 const INSTALLED: [&str; 3] = ["chromium", "fonts-inter", "fonts-noto-cjk"];
 /// The longest that all pictures may take, in seconds.
 const LONGEST: &str = "1800";
+/// Where the pictures of the documentation lie.
+const PICTURES: &str = "docs/pictures";
 /// The variable that has unit tests write their samples.
 const KEPT: &str = "CLEWLINE_SAMPLE_SITES";
 
-/// Looks at all pages, or at those whose name has a word in it.
+/// Looks at all pages, or at those whose name has a word in it; `--save` renews the pictures of the
+/// documentation instead.
 pub(crate) fn run(workspace: &Workspace, words: &[String]) -> Result<()> {
     ensure!(words.len() <= 1, "screens takes one word at most");
-    let part = words.first().map_or("", String::as_str);
-    match look(workspace, ["all", part])? {
+    let ending = match words.first().map_or("", String::as_str) {
+        "--save" => return save(workspace),
+        part => look(workspace, ["all", part])?,
+    };
+    match ending {
         Ending::Ran(_) => Ok(()),
-        Ending::Skipped(why) => anyhow::bail!("{why}"),
+        Ending::Skipped(why) => bail!("{why}"),
     }
+}
+
+/// Takes the pictures of the documentation, in few colours: half as many bytes.
+fn save(workspace: &Workspace) -> Result<()> {
+    let smaller = tools::installed(&["pngquant"], &["pngquant"])?;
+    let pictures = workspace.root.join(PICTURES);
+    let name = pictures.to_str().context("the path is no text")?;
+    if let Ending::Skipped(why) = look(workspace, ["save", name])? {
+        bail!("{why}");
+    }
+    for entry in fs::read_dir(&pictures)? {
+        let mut command = tools::within(LONGEST, &smaller);
+        command.args(["--force", "--skip-if-larger", "--ext", ".png"]);
+        // 98: it would be larger.
+        let status = command.arg(entry?.path()).status()?;
+        ensure!(
+            status.success() || status.code() == Some(98),
+            "pngquant ended with {status}"
+        );
+    }
+    Ok(())
 }
 
 /// The stage of the tests: every page in a few windows.
