@@ -113,13 +113,16 @@ impl FleetBatch {
     }
 
     /// Whether it holds something of a shard that nobody else can say: what became of its pages,
-    /// what is known of its hosts, what was sent on its behalf. A link to it does not count: it may
-    /// go by mail.
-    pub(crate) fn has_work_of(&self, shard: ShardId) -> bool {
+    /// what is known of its hosts, what was sent on its behalf. A link of another shard to it does not
+    /// count: it goes by mail when the shard is lost. A redirect of another shard may be found on a
+    /// page of this one, and does not.
+    pub(crate) fn has_work_of(&self, shard: ShardId, map: &ShardMap) -> bool {
         let mut mail = self.mail.iter();
         let has_worked = |delta: &Delta| {
             let keys = delta.settled.len() + delta.renamed.len();
+            let mut queued = delta.queued.iter();
             keys + delta.lanes.len() + delta.cookies.len() > 0
+                || queued.any(|entry| map.source(entry).is_none_or(|from| from == shard))
         };
         self.deltas.get(&shard).is_some_and(has_worked)
             || mail.any(|(from, _)| from.is_none_or(|from| from == shard))
@@ -230,7 +233,7 @@ mod tests {
             Mail::Url(Box::new(link(&map, "http://c.test/", other))),
             &map,
         );
-        assert!(!batch.has_work_of(mine));
+        assert!(!batch.has_work_of(mine, &map));
         batch.lose(mine, &map);
         assert!(batch.sent_keys().contains(&map.keyer.key(&url(ours))));
     }
@@ -253,17 +256,27 @@ mod tests {
         for work in works {
             let mut batch = FleetBatch::default();
             work(batch.delta(mine), key);
-            assert!(batch.has_work_of(mine), "{batch:?}");
+            assert!(batch.has_work_of(mine, &map), "{batch:?}");
             let other = shard(&map, "http://b.test/");
-            assert!(!batch.has_work_of(other), "{batch:?}");
+            assert!(!batch.has_work_of(other, &map), "{batch:?}");
         }
         let mut batch = FleetBatch::default();
         let sent = link(&map, "http://c.test/", "http://a.test/1");
         batch.send(Mail::Url(Box::new(sent)), &map);
-        assert!(batch.has_work_of(mine), "a page of it found the link");
+        assert!(batch.has_work_of(mine, &map), "a page of it found the link");
+        let mut batch = FleetBatch::default();
+        let redirected = link(&map, "http://a.test/2", "http://a.test/1");
+        batch.delta(mine).queued.push(redirected);
+        assert!(
+            batch.has_work_of(mine, &map),
+            "it would get lost with the shard"
+        );
         let fetch = RobotsFetch::new(host.clone(), (key.host(), Origin::from_url(&host)), 5);
         let mut batch = FleetBatch::default();
         batch.send(Mail::RobotsFetch(Box::new(fetch)), &map);
-        assert!(batch.has_work_of(mine), "nobody knows on whose behalf");
+        assert!(
+            batch.has_work_of(mine, &map),
+            "nobody knows on whose behalf"
+        );
     }
 }

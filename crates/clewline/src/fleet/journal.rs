@@ -80,7 +80,7 @@ impl JournalStore {
 
     /// Whether the open batch has to count before a shard may be another's.
     pub(crate) fn has_open_work_of(&self, shard: ShardId) -> bool {
-        self.open.has_work_of(shard)
+        self.open.has_work_of(shard, &self.map)
     }
 
     /// Makes sure that a shard is part of the open batch.

@@ -73,14 +73,23 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Whether it holds something of a shard that nobody else can say. A link to it does not count:
-    /// it may go by mail.
-    pub(crate) fn has_work_of(&self, shard: ShardId) -> bool {
+    /// Whether it holds something of a shard that nobody else can say. A link of another shard to it
+    /// does not count: it goes by mail when the shard is lost. A redirect of another shard may be
+    /// found on a page of this one, and does not.
+    pub(crate) fn has_work_of(
+        &self,
+        shard: ShardId,
+        source: impl Fn(&QueueEntry) -> Option<ShardId>,
+    ) -> bool {
         let deltas = self.deltas.get(&shard).into_iter();
         let mut changes = deltas.flat_map(|delta| &delta.changes);
         let mut mail = self.mail.iter();
-        changes.any(|change| matches!(change, Change::Settle(_) | Change::Lane(..)))
-            || mail.any(|(from, _)| from.is_none_or(|from| from == shard))
+        let is_work = |change: &Change| match change {
+            Change::Settle(_) | Change::Lane(..) => true,
+            Change::Push(entry) => source(entry).is_none_or(|from| from == shard),
+            Change::Add(_) => false,
+        };
+        changes.any(is_work) || mail.any(|(from, _)| from.is_none_or(|from| from == shard))
     }
 
     /// A shard is lost, and its part of the batch with it. What pages of other shards added to it
@@ -161,7 +170,7 @@ impl JournalStore {
 
     /// Whether the open batch has to count before a shard may be another's.
     pub(crate) fn has_open_work_of(&self, shard: ShardId) -> bool {
-        self.open.has_work_of(shard)
+        self.open.has_work_of(shard, |entry| self.source(entry))
     }
 
     /// Whether anything changed since the last seal.
