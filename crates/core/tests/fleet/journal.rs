@@ -73,23 +73,12 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Whether it holds something of a shard that nobody else can say. A link of another shard to it
-    /// does not count: it goes by mail when the shard is lost. A redirect of another shard may be
-    /// found on a page of this one, and does not.
-    pub(crate) fn has_work_of(
-        &self,
-        shard: ShardId,
-        source: impl Fn(&QueueEntry) -> Option<ShardId>,
-    ) -> bool {
-        let deltas = self.deltas.get(&shard).into_iter();
-        let mut changes = deltas.flat_map(|delta| &delta.changes);
+    /// Whether anything of it is about a shard, or may be: mail of which nobody knows on whose behalf
+    /// it is sent.
+    pub(crate) fn has_part_of(&self, shard: ShardId) -> bool {
         let mut mail = self.mail.iter();
-        let is_work = |change: &Change| match change {
-            Change::Settle(_) | Change::Lane(..) => true,
-            Change::Push(entry) => source(entry).is_none_or(|from| from == shard),
-            Change::Add(_) => false,
-        };
-        changes.any(is_work) || mail.any(|(from, _)| from.is_none_or(|from| from == shard))
+        self.deltas.contains_key(&shard)
+            || mail.any(|(from, _)| from.is_none_or(|from| from == shard))
     }
 
     /// A shard is lost, and its part of the batch with it. What pages of other shards added to it
@@ -169,8 +158,8 @@ impl JournalStore {
     }
 
     /// Whether the open batch has to count before a shard may be another's.
-    pub(crate) fn has_open_work_of(&self, shard: ShardId) -> bool {
-        self.open.has_work_of(shard, |entry| self.source(entry))
+    pub(crate) fn has_open_part_of(&self, shard: ShardId) -> bool {
+        self.open.has_part_of(shard)
     }
 
     /// Whether anything changed since the last seal.
