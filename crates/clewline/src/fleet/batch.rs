@@ -112,16 +112,11 @@ impl FleetBatch {
         }
     }
 
-    /// Whether it holds something of a shard that nobody else can say: what became of its pages,
-    /// what is known of its hosts, what was sent on its behalf. A link to it does not count: it may
-    /// go by mail.
-    pub(crate) fn has_work_of(&self, shard: ShardId) -> bool {
+    /// Whether anything of it is about a shard, or may be: mail of which nobody knows on whose behalf
+    /// it is sent.
+    pub(crate) fn has_part_of(&self, shard: ShardId) -> bool {
         let mut mail = self.mail.iter();
-        let has_worked = |delta: &Delta| {
-            let keys = delta.settled.len() + delta.renamed.len();
-            keys + delta.lanes.len() + delta.cookies.len() > 0
-        };
-        self.deltas.get(&shard).is_some_and(has_worked)
+        self.deltas.contains_key(&shard)
             || mail.any(|(from, _)| from.is_none_or(|from| from == shard))
     }
 
@@ -188,82 +183,37 @@ impl FleetBatch {
 mod tests {
     use std::sync::Arc;
 
-    use clewline_core::cookies::CookieJar;
-    use clewline_core::frontier::{LaneRow, Origin, RobotsFetch};
+    use clewline_core::frontier::{Origin, RobotsFetch};
     use clewline_core::url::CrawlUrl;
 
     use super::*;
     use crate::store::tests::plain_entry;
 
-    fn map() -> ShardMap {
-        ShardMap {
+    #[test]
+    fn a_batch_is_about_the_shards_that_it_changes_and_on_whose_behalf_it_sends() {
+        let map = ShardMap {
             cut: Shards::new(6),
             keyer: Keyer::new(3, &[]),
-        }
-    }
-
-    fn url(text: &str) -> CrawlUrl {
-        CrawlUrl::parse(text).unwrap()
-    }
-
-    fn shard(map: &ShardMap, text: &str) -> ShardId {
-        map.shard_of(map.keyer.key(&url(text)))
-    }
-
-    fn link(map: &ShardMap, text: &str, found_on: &str) -> QueueEntry {
-        QueueEntry {
-            found_on: Some(Arc::new(url(found_on))),
-            ..plain_entry(&map.keyer, url(text), 1)
-        }
-    }
-
-    #[test]
-    fn links_to_a_shard_are_no_work_of_it_and_go_by_mail_when_it_is_lost() {
-        let map = map();
-        let (ours, other) = ("http://a.test/1", "http://b.test/");
-        let mine = shard(&map, ours);
-        assert_ne!(mine, shard(&map, other));
+        };
+        let url = |text: &str| CrawlUrl::parse(text).unwrap();
+        let key = |text: &str| map.keyer.key(&url(text));
+        let (mine, other) = ("http://a.test/", "http://b.test/");
+        let shards = [mine, other].map(|text| map.shard_of(key(text)));
+        assert_ne!(shards[0], shards[1]);
+        let parts = |batch: &FleetBatch| shards.map(|shard| batch.has_part_of(shard));
         let mut batch = FleetBatch::default();
-        batch.delta(mine).queued.push(link(&map, ours, other));
-        batch.delta(mine).known.push(map.keyer.key(&url(ours)));
-        batch.send(
-            Mail::Url(Box::new(link(&map, "http://c.test/", other))),
-            &map,
-        );
-        assert!(!batch.has_work_of(mine));
-        batch.lose(mine, &map);
-        assert!(batch.sent_keys().contains(&map.keyer.key(&url(ours))));
-    }
-
-    #[test]
-    fn what_only_the_owner_of_a_shard_can_say_is_work_of_it() {
-        let map = map();
-        let (page, host) = (url("http://a.test/1"), url("http://a.test/"));
-        let (key, mine) = (map.keyer.key(&page), shard(&map, "http://a.test/"));
-        let works: [fn(&mut Delta, Key); 4] = [
-            |delta, key| delta.settled.push(key),
-            |delta, key| delta.renamed.push(key),
-            |delta, key| {
-                delta.lanes.insert(key.host(), LaneRow::default());
-            },
-            |delta, _| {
-                delta.cookies.insert("a.test".into(), CookieJar::default());
-            },
-        ];
-        for work in works {
-            let mut batch = FleetBatch::default();
-            work(batch.delta(mine), key);
-            assert!(batch.has_work_of(mine), "{batch:?}");
-            let other = shard(&map, "http://b.test/");
-            assert!(!batch.has_work_of(other), "{batch:?}");
-        }
+        batch.delta(shards[0]).known.push(key(mine));
+        assert_eq!(parts(&batch), [true, false]);
         let mut batch = FleetBatch::default();
-        let sent = link(&map, "http://c.test/", "http://a.test/1");
-        batch.send(Mail::Url(Box::new(sent)), &map);
-        assert!(batch.has_work_of(mine), "a page of it found the link");
-        let fetch = RobotsFetch::new(host.clone(), (key.host(), Origin::from_url(&host)), 5);
-        let mut batch = FleetBatch::default();
+        let link = QueueEntry {
+            found_on: Some(Arc::new(url(other))),
+            ..plain_entry(&map.keyer, url("http://c.test/"), 1)
+        };
+        batch.send(Mail::Url(Box::new(link)), &map);
+        assert_eq!(parts(&batch), [false, true]);
+        let asker = (key(mine).host(), Origin::from_url(&url(mine)));
+        let fetch = RobotsFetch::new(url(other), asker, 5);
         batch.send(Mail::RobotsFetch(Box::new(fetch)), &map);
-        assert!(batch.has_work_of(mine), "nobody knows on whose behalf");
+        assert_eq!(parts(&batch), [true, true], "nobody knows on whose behalf");
     }
 }

@@ -79,8 +79,8 @@ impl JournalStore {
     }
 
     /// Whether the open batch has to count before a shard may be another's.
-    pub(crate) fn has_open_work_of(&self, shard: ShardId) -> bool {
-        self.open.has_work_of(shard)
+    pub(crate) fn has_open_part_of(&self, shard: ShardId) -> bool {
+        self.open.has_part_of(shard)
     }
 
     /// Makes sure that a shard is part of the open batch.

@@ -265,15 +265,15 @@ impl FleetDriver {
         Ok(())
     }
 
-    /// Whether something of a closed shard has to count before another may have it. What others of
-    /// its shards add to it meanwhile never ends, and is none of that.
+    /// Whether something of a closed shard has to count before another may have it. What is open in
+    /// other shards need not.
     fn has_uncommitted(&self, shard: ShardId, at: &mut AtWork<'_, JournalStore>) -> bool {
         let mut entries = at.batch.iter();
         entries.any(|entry| self.map.shard_of(entry.record.key) == shard)
             || self.imported.iter().any(|id| id.shard == shard)
             || self.cookies.contains_key(&shard)
             || at.frontier.has_unsaved_lanes(shard)
-            || at.frontier.store().has_open_work_of(shard)
+            || at.frontier.store().has_open_part_of(shard)
     }
 
     /// Drops closed shards of which nothing is in flight or uncommitted, and gives them back.

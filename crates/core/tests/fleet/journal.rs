@@ -73,13 +73,11 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Whether it holds something of a shard that nobody else can say. A link to it does not count:
-    /// it may go by mail.
-    pub(crate) fn has_work_of(&self, shard: ShardId) -> bool {
-        let deltas = self.deltas.get(&shard).into_iter();
-        let mut changes = deltas.flat_map(|delta| &delta.changes);
+    /// Whether anything of it is about a shard, or may be: mail of which nobody knows on whose behalf
+    /// it is sent.
+    pub(crate) fn has_part_of(&self, shard: ShardId) -> bool {
         let mut mail = self.mail.iter();
-        changes.any(|change| matches!(change, Change::Settle(_) | Change::Lane(..)))
+        self.deltas.contains_key(&shard)
             || mail.any(|(from, _)| from.is_none_or(|from| from == shard))
     }
 
@@ -160,8 +158,8 @@ impl JournalStore {
     }
 
     /// Whether the open batch has to count before a shard may be another's.
-    pub(crate) fn has_open_work_of(&self, shard: ShardId) -> bool {
-        self.open.has_work_of(shard)
+    pub(crate) fn has_open_part_of(&self, shard: ShardId) -> bool {
+        self.open.has_part_of(shard)
     }
 
     /// Whether anything changed since the last seal.

@@ -355,15 +355,17 @@ impl Process {
         let closing = self.closing.iter().copied();
         let quiet = closing.filter(|shard| self.frontier.flights_of(*shard).is_empty());
         let quiet: Vec<ShardId> = quiet.collect();
-        let (waiting, drained): (Vec<ShardId>, Vec<ShardId>) = quiet
-            .into_iter()
-            .partition(|shard| self.has_uncommitted(*shard));
-        for shard in &drained {
-            assert_eq!(self.frontier.drop_shard(*shard), Ok(true));
-            self.forget(*shard);
-        }
-        for shard in &waiting {
-            self.frontier.store().mark(*shard);
+        let (mut waiting, mut drained) = (Vec::new(), Vec::new());
+        for shard in quiet {
+            // What one leaves behind may be mail of the next.
+            if self.has_uncommitted(shard) {
+                self.frontier.store().mark(shard);
+                waiting.push(shard);
+            } else {
+                assert_eq!(self.frontier.drop_shard(shard), Ok(true));
+                self.forget(shard);
+                drained.push(shard);
+            }
         }
         let records = if waiting.is_empty() {
             Vec::new()
@@ -373,13 +375,13 @@ impl Process {
         (drained, records)
     }
 
-    /// Whether something of a closed shard has to count before another may have it. What others of
-    /// its shards add to it meanwhile never ends, and is none of that.
+    /// Whether something of a closed shard has to count before another may have it. What is open in
+    /// other shards need not.
     fn has_uncommitted(&mut self, shard: ShardId) -> bool {
         self.open.iter().any(|record| record.shard == shard)
             || self.imported.iter().any(|(of, _)| *of == shard)
             || self.frontier.has_unsaved_lanes(shard)
-            || self.frontier.store().has_open_work_of(shard)
+            || self.frontier.store().has_open_part_of(shard)
     }
 
     /// Whether a shard has pages that others need more: it has no roots left, and only roots are
