@@ -168,13 +168,15 @@ fn seconds(text: &str) -> Result<[f64; 3]> {
     Ok([numbers[0], numbers[1], numbers[2]])
 }
 
-/// The processes below one. They come and go while one looks.
+/// The processes below one, whichever of its threads started them. They come and go while one looks.
 pub(crate) fn below(parent: u32) -> Vec<u32> {
-    let list = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
-    let children = list.unwrap_or_default();
-    let children = children
-        .split_whitespace()
-        .filter_map(|word| word.parse().ok());
+    let threads = fs::read_dir(format!("/proc/{parent}/task"));
+    let threads = threads.into_iter().flatten().filter_map(Result::ok);
+    let lists =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let lists: Vec<String> = lists.collect();
+    let children = lists.iter().flat_map(|list| list.split_whitespace());
+    let children = children.filter_map(|word| word.parse().ok());
     let with_theirs = |child: u32| std::iter::once(child).chain(below(child));
     children.flat_map(with_theirs).collect()
 }
@@ -277,6 +279,23 @@ mod tests {
         check("bash: Killed\n1.0 0.2 0.1\n", "1 0.2 0.1");
         check("", "error");
         check("1.0 2.0\n", "error");
+    }
+
+    #[test]
+    fn what_another_thread_started_is_below() {
+        let (sender, started) = std::sync::mpsc::channel();
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+            sender.send(child.id()).unwrap();
+            stopped.recv().unwrap_err();
+            child.kill().unwrap();
+            child.wait().unwrap();
+        });
+        let child = started.recv().unwrap();
+        assert!(below(std::process::id()).contains(&child));
+        drop(stop);
+        thread.join().unwrap();
     }
 
     #[test]
