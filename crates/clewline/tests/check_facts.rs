@@ -136,8 +136,7 @@ proptest! {
         pieces in prop::collection::vec(0..PIECES.len(), 0..30),
     ) {
         let html: String = pieces.into_iter().map(|piece| PIECES[piece]).collect();
-        // A style sheet within a drawing that markup breaks off is read in two ways: the checker takes
-        // what comes before the break, and the crawler takes nothing.
+        // The crawler reads a style sheet within a drawing, as a browser does; the checker passes it over.
         prop_assume!(!(html.contains("<svg>") && html.contains("<style>")));
         check(&html);
     }
