@@ -98,6 +98,8 @@ impl FleetBatch {
     /// would be lost as well, so that goes to its owner by mail.
     pub(crate) fn lose(&mut self, shard: ShardId, map: &ShardMap) {
         self.mail.retain(|(from, _)| *from != Some(shard));
+        // Whoever wins it again in this batch sends it anew.
+        self.sending.retain(|(from, _)| *from != Some(shard));
         let facts = self.facts.remove(&shard).unwrap_or_default();
         self.imported.retain(|id| id.shard != shard);
         let Some(delta) = self.deltas.remove(&shard) else {
@@ -215,5 +217,29 @@ mod tests {
         let fetch = RobotsFetch::new(url(other), asker, 5);
         batch.send(Mail::RobotsFetch(Box::new(fetch)), &map);
         assert_eq!(parts(&batch), [true, true], "nobody knows on whose behalf");
+    }
+
+    #[test]
+    fn mail_of_a_shard_that_was_lost_is_sent_again_when_it_is_won_again() {
+        let map = ShardMap {
+            cut: Shards::new(6),
+            keyer: Keyer::new(3, &[]),
+        };
+        let url = |text: &str| CrawlUrl::parse(text).unwrap();
+        let page = "http://b.test/";
+        let from = map.shard_of(map.keyer.key(&url(page)));
+        let send = |batch: &mut FleetBatch| {
+            let link = QueueEntry {
+                found_on: Some(Arc::new(url(page))),
+                ..plain_entry(&map.keyer, url("http://c.test/"), 1)
+            };
+            batch.send(Mail::Url(Box::new(link)), &map);
+            batch.mail.len()
+        };
+        let mut batch = FleetBatch::default();
+        assert_eq!((send(&mut batch), send(&mut batch)), (1, 1));
+        batch.lose(from, &map);
+        assert_eq!(batch.mail.len(), 0);
+        assert_eq!(send(&mut batch), 1);
     }
 }

@@ -210,6 +210,7 @@ impl Store for JournalStore {
     fn forget(&mut self, shard: ShardId) -> Result<(), Infallible> {
         self.own.remove(&shard);
         self.sent.remove(&shard);
+        self.sending.retain(|(from, _)| *from != Some(shard));
         let (cut, keyer) = (&self.cut, &self.keyer);
         self.open.lose(shard, |entry| {
             let page = entry.found_on.as_ref()?;
