@@ -191,13 +191,20 @@ mod tests {
     use super::*;
     use crate::store::tests::plain_entry;
 
-    #[test]
-    fn a_batch_is_about_the_shards_that_it_changes_and_on_whose_behalf_it_sends() {
-        let map = ShardMap {
+    fn map() -> ShardMap {
+        ShardMap {
             cut: Shards::new(6),
             keyer: Keyer::new(3, &[]),
-        };
-        let url = |text: &str| CrawlUrl::parse(text).unwrap();
+        }
+    }
+
+    fn url(text: &str) -> CrawlUrl {
+        CrawlUrl::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_batch_is_about_the_shards_that_it_changes_and_on_whose_behalf_it_sends() {
+        let map = map();
         let key = |text: &str| map.keyer.key(&url(text));
         let (mine, other) = ("http://a.test/", "http://b.test/");
         let shards = [mine, other].map(|text| map.shard_of(key(text)));
@@ -221,11 +228,7 @@ mod tests {
 
     #[test]
     fn mail_of_a_shard_that_was_lost_is_sent_again_when_it_is_won_again() {
-        let map = ShardMap {
-            cut: Shards::new(6),
-            keyer: Keyer::new(3, &[]),
-        };
-        let url = |text: &str| CrawlUrl::parse(text).unwrap();
+        let map = map();
         let page = "http://b.test/";
         let from = map.shard_of(map.keyer.key(&url(page)));
         let send = |batch: &mut FleetBatch| {

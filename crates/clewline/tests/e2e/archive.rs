@@ -250,8 +250,8 @@ fn nothing_that_is_sent_breaks_out_of_a_record() {
             );
         }
         if record.header.kind() == RecordKind::Metadata {
-            let sound =
-                |line: &str| line.starts_with("urls-jsonl: {") || line.starts_with("outlink: http");
+            let known = ["urls-jsonl: {", "extractor: ", "outlink: http"];
+            let sound = |line: &str| known.iter().any(|first| line.starts_with(first));
             assert!(record.text().lines().all(sound), "{}", record.text());
         }
     }

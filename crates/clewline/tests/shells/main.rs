@@ -125,9 +125,10 @@ fn gather(folder: &Path, pages: &mut Vec<PathBuf>) {
         if path.is_symlink() {
             continue;
         }
-        // What Doxygen shows in a frame while somebody types is made by scripts alone.
-        let is_search = path.ends_with("search");
-        if path.is_dir() && !is_search {
+        // What Doxygen shows in a frame while somebody types is made by scripts alone, and so is what the
+        // examples of a script library show: these are no documentation, and do look empty without scripts.
+        let is_made_by_scripts = path.ends_with("search") || path.ends_with("examples");
+        if path.is_dir() && !is_made_by_scripts {
             gather(&path, pages);
         } else if path.extension().is_some_and(|kind| kind == "html") {
             pages.push(path);

@@ -68,10 +68,9 @@ impl Patient {
         };
         let folder = patient.folder("whole");
         // On a busy machine little of what was asked for is committed yet.
-        for round in 0..3 {
-            if round == 2 && Kill::of(&folder).committed.len() > 100 {
-                break;
-            }
+        let mut rounds = 0;
+        while rounds < 2 || Kill::of(&folder).committed.len() <= 100 {
+            rounds += 1;
             let crawl = patient.crawl(&folder, &[]).spawn().unwrap();
             let moment = Moment::Requests(220);
             kill_at(moment, crawl, &patient.web, &folder).unwrap();
