@@ -52,6 +52,8 @@ struct Kept {
     at: Instant,
     status: Arc<Status>,
     tally: Option<Arc<Tally>>,
+    /// Somebody changed the job since.
+    is_stale: bool,
 }
 
 /// Whether a text can be the name of a job that lies in a served folder.
@@ -207,7 +209,7 @@ impl JobPlaces {
 
     fn kept(&self, path: &Path) -> Option<Kept> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = kept.get(path)?;
+        let kept = kept.get(path).filter(|kept| !kept.is_stale)?;
         let is_fresh = kept.at.elapsed() < KEPT;
         let is_as_it_was = || !is_running(kept.status.state) && kept.stamp == stamp(path);
         let may_run = || {
@@ -229,14 +231,18 @@ impl JobPlaces {
             at,
             status,
             tally,
+            is_stale: false,
         };
         kept.insert(path.to_owned(), one);
     }
 
-    /// Forgets how a job stood, since somebody just changed that.
-    pub(crate) fn forget(&self, path: &Path) {
+    /// Asks a job anew how it stands, since somebody just changed that. How it stood stays known: a
+    /// crawl that is about to end answers nobody.
+    pub(crate) fn look_again(&self, path: &Path) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.remove(path);
+        if let Some(kept) = kept.get_mut(path) {
+            kept.is_stale = true;
+        }
     }
 }
 

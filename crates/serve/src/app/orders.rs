@@ -329,7 +329,7 @@ pub(super) fn tell(
             State::Running
         }
     };
-    app.jobs.forget(path);
+    app.jobs.look_again(path);
     Ok(state)
 }
 
@@ -411,7 +411,7 @@ pub(super) fn exclude(
     };
     app.audit.write(path, &line)?;
     StoredJob::read(path)?.exclude(pattern)?;
-    app.jobs.forget(path);
+    app.jobs.look_again(path);
     Ok(())
 }
 
@@ -435,7 +435,7 @@ pub(super) fn apply(
     };
     app.audit.write(path, &line)?;
     StoredJob::read(path)?.change(change)?;
-    app.jobs.forget(path);
+    app.jobs.look_again(path);
     Ok(())
 }
 
@@ -485,7 +485,7 @@ pub(super) fn remove(
     // Under another name nobody can begin to work in it.
     let doomed = place.join(format!(".deleted-{id}"));
     fs::rename(path, &doomed)?;
-    app.jobs.forget(path);
+    app.jobs.look_again(path);
     Ok(fs::remove_dir_all(&doomed)?)
 }
 
