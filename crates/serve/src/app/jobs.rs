@@ -52,6 +52,8 @@ struct Kept {
     at: Instant,
     status: Arc<Status>,
     tally: Option<Arc<Tally>>,
+    /// What was counted when that was asked last.
+    last_tally: Option<Arc<Tally>>,
     /// Somebody changed the job since.
     is_stale: bool,
 }
@@ -180,10 +182,19 @@ impl JobPlaces {
                 return Ok(tally);
             }
             let stamp = stamp(path);
-            let tally = Arc::new(StoredJob::read(path)?.tally()?.without_hosts());
+            let tally = match StoredJob::read(path)?.tally() {
+                Err(error @ JobError::Ending(_)) => return self.last_tally(path).ok_or(error),
+                tally => Arc::new(tally?.without_hosts()),
+            };
             self.keep(path, stamp, status, Some(Arc::clone(&tally)));
             Ok(tally)
         })
+    }
+
+    /// What was counted last of a job, if that is known, as one that ends.
+    fn last_tally(&self, path: &Path) -> Option<Arc<Tally>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get(path)?.last_tally.clone()
     }
 
     /// Asks a job something else.
@@ -225,11 +236,13 @@ impl JobPlaces {
         if kept.len() >= MOST_JOBS {
             kept.clear();
         }
+        let earlier = kept.remove(path).and_then(|earlier| earlier.last_tally);
         let at = Instant::now();
         let one = Kept {
             stamp,
             at,
             status,
+            last_tally: tally.clone().or(earlier),
             tally,
             is_stale: false,
         };
