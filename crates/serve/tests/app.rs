@@ -971,12 +971,16 @@ struct ServedNews {
     served: Served,
     told: Arc<Mutex<Vec<FleetSteer>>>,
     looks: Arc<AtomicUsize>,
+    /// Where the audit log lies.
+    _place: TempDir,
 }
 
 fn served_news(app: AppConfig) -> ServedNews {
     let (told, looks) = (Arc::<Mutex<Vec<FleetSteer>>>::default(), Arc::default());
+    let place = tempfile::tempdir().unwrap();
     let fleet = ServedFleet {
         name: "News".to_owned(),
+        audit_folder: place.path().to_owned(),
         look: Box::new({
             let (told, looks) = (Arc::clone(&told), Arc::<AtomicUsize>::clone(&looks));
             move || {
@@ -1014,12 +1018,18 @@ fn served_news(app: AppConfig) -> ServedNews {
         },
         told,
         looks,
+        _place: place,
     }
 }
 
 #[test]
 fn a_fleet_is_shown_as_one_job() {
-    let ServedNews { served, looks, .. } = served_news(AppConfig::default());
+    let ServedNews {
+        served,
+        looks,
+        _place,
+        ..
+    } = served_news(AppConfig::default());
     let page = served.ask("/");
     assert_eq!(page.status, 200);
     for words in [
@@ -1096,7 +1106,7 @@ fn a_fleet_is_shown_as_one_job() {
 
 #[test]
 fn events_of_a_fleet_begin_with_how_it_stands() {
-    let ServedNews { served, .. } = served_news(AppConfig::default());
+    let ServedNews { served, _place, .. } = served_news(AppConfig::default());
     let stream = served.connect("GET /api/v1/jobs/news/events", "", "");
     let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
     assert!(lines.any(|line| line == "event: status"));
@@ -1124,7 +1134,12 @@ fn steered_news() -> ServedNews {
 
 #[test]
 fn a_fleet_is_steered_by_whoever_has_the_token_only() {
-    let ServedNews { served, told, .. } = steered_news();
+    let ServedNews {
+        served,
+        told,
+        _place,
+        ..
+    } = steered_news();
     let pause = json!({"action": "pause"});
     let open = served.send(
         "POST /api/v1/jobs/news/actions",
@@ -1175,7 +1190,12 @@ fn a_fleet_is_steered_by_whoever_has_the_token_only() {
 
 #[test]
 fn a_fleet_is_steered_by_forms_of_its_page_only() {
-    let ServedNews { served, told, .. } = steered_news();
+    let ServedNews {
+        served,
+        told,
+        _place,
+        ..
+    } = steered_news();
     let fields = format!(
         "Authorization: Bearer {TOKEN}\r\nSec-Fetch-Site: same-origin\r\n\
          Content-Type: application/x-www-form-urlencoded\r\n"

@@ -23,6 +23,8 @@ pub(super) fn served(address: &str, job: Option<&str>) -> Result<ServedFleet, Fa
     let (asked, ordered) = (name.clone(), name.clone());
     Ok(ServedFleet {
         name,
+        // Where the server was started.
+        audit_folder: ".".into(),
         look: Box::new(move || {
             let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
             look(&mut shared, &looked, &asked)

@@ -7,7 +7,7 @@
 //! to operate, and leaves a line in the audit log before it happens.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -33,8 +33,6 @@ use crate::server::ServerRequest;
 const KEPT: Duration = Duration::from_secs(1);
 /// Workers of the page.
 const MOST_WORKERS: usize = 500;
-/// Where the audit log of a fleet lies: where the server was started.
-const PLACE: &str = ".";
 /// What is said where a folder is needed.
 const NO_FOLDER: &str =
     "a fleet has no folder yet; `clewline fleet merge` makes one, and `clewline serve` shows it";
@@ -115,6 +113,8 @@ type Obeying = dyn Fn(&FleetSteer) -> Result<String, String> + Send + Sync;
 pub struct ServedFleet {
     /// What the job is called.
     pub name: String,
+    /// Where the audit log lies; a fleet has no folder.
+    pub audit_folder: PathBuf,
     /// Looks how it stands, or says why that cannot be told.
     pub look: Box<Looking>,
     /// Tells it something; what comes of it, in words.
@@ -366,7 +366,7 @@ fn tell(app: &App, fleet: &FleetShelf, steer: &FleetSteer) -> Result<String, Api
         before: Some(json!(before)),
         after,
     };
-    app.audit.write(Path::new(PLACE), &line)?;
+    app.audit.write(&fleet.fleet.audit_folder, &line)?;
     let told = (fleet.fleet.obey)(steer);
     fleet.forget();
     told.map_err(|why| ApiProblem::new(409, why))
